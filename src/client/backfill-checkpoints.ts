@@ -49,9 +49,13 @@ export async function chooseCheckpoints(
   records: RunRecords,
 ): Promise<ChosenCheckpoint[]> {
   const rows = await Promise.all(runs.map(async (run) => ({ run, kept: await keptRows(run, records) })));
-  const chosen = rows.flatMap(({ run, kept }) =>
-    select(newestOfSteps(kept), choice).map((row) => ({ run, row, paths: pathsOf(row, kept) })),
-  );
+  const chosen = rows.flatMap(({ run, kept }) => {
+    const paths = pathsByWeights(kept);
+    return select(newestOfSteps(kept), choice).map((row) => ({
+      ...{ run, row },
+      paths: paths.get(weightsKey(row)) ?? [],
+    }));
+  });
   if (chosen.length > 0) return chosen;
   const kept = rows.map(({ run, kept: all }) => `${run}: ${stepsOf(all).join(', ') || 'none yet'}`);
   throw new DomainError(
@@ -96,9 +100,18 @@ function select(rows: readonly CheckpointRow[], choice: StepChoice): readonly Ch
   }
 }
 
-function pathsOf({ step, lineage }: CheckpointRow, rows: readonly CheckpointRow[]): string[] {
-  const same = rows.filter((row) => row.step === step && row.lineage === lineage);
-  return same.map(({ sampler_path }) => sampler_path ?? BASE_MODEL);
+function pathsByWeights(rows: readonly CheckpointRow[]): ReadonlyMap<string, readonly string[]> {
+  const paths = new Map<string, string[]>();
+  for (const row of rows) {
+    const own = paths.get(weightsKey(row)) ?? [];
+    own.push(row.sampler_path ?? BASE_MODEL);
+    paths.set(weightsKey(row), own);
+  }
+  return paths;
+}
+
+function weightsKey({ step, lineage }: CheckpointRow): string {
+  return JSON.stringify([step, lineage]);
 }
 
 function stepsOf(rows: readonly CheckpointRow[]): number[] {

@@ -1,6 +1,18 @@
 import { DomainError } from '../core/errors';
-import type { CommonPoint, CurvePoint, PointAtTokens, TokensAtStep } from '../core/metrics/metric-curve';
-import { bestPoint, commonPoints, isHigherBetter, pointAtTokens } from '../core/metrics/metric-curve';
+import type {
+  CommonPoint,
+  CurvePoint,
+  PointAtTokens,
+  StepsAtTokens,
+  TokensAtStep,
+} from '../core/metrics/metric-curve';
+import {
+  bestPoint,
+  commonPoints,
+  isHigherBetter,
+  pointAtTokens,
+  stepsAtEqualTokens,
+} from '../core/metrics/metric-curve';
 import { namePattern } from '../core/metrics/name-pattern';
 import { METRIC_KEYS } from '../core/metrics/metric-keys';
 import type { MetricsRow, RunStatus, ScoreRow } from '../core/run';
@@ -111,11 +123,12 @@ export async function compareRuns(
   const [a, b] = [await readRun(sources, first), await readRun(sources, second)];
   const names = chosenMetrics(a, b, metrics);
   const evaluations = await evaluationsOf(sources, first, second);
+  const equalTokens = stepsAtEqualTokens(a.tokens, b.tokens);
   const config = a.config && b.config ? configDifferences(a.config, b.config) : [];
   return {
     a: factsOf(a),
     b: factsOf(b),
-    metrics: names.map((metric) => compareMetric(metric, [a, b], points)),
+    metrics: names.map((metric) => compareMetric(metric, [a, b], { most: points, equalTokens })),
     evaluations: evaluations.report,
     config,
     remarks: [...remarksOf(a, b, names), ...evaluations.remarks],
@@ -138,15 +151,19 @@ async function readRun(sources: RunSources, run: string): Promise<ReadRun> {
 }
 
 function metricCurves(rows: readonly MetricsRow[]): [string, MetricCurve][] {
-  const names = new Set(rows.flatMap((row) => Object.keys(row)));
-  names.delete('step');
-  return [...names].map((name) => {
-    const points = rows.flatMap((row): CurvePoint[] => {
-      const value = row[name];
-      return typeof value === 'number' ? [{ step: row.step, value }] : [];
-    });
-    return [name, { points, higherIsBetter: isHigherBetter(name), isScore: false }];
-  });
+  const curves = new Map<string, CurvePoint[]>();
+  for (const row of rows) {
+    for (const [name, value] of Object.entries(row)) {
+      if (name === 'step') continue;
+      const points = curves.get(name) ?? [];
+      if (value !== null) points.push({ step: row.step, value });
+      curves.set(name, points);
+    }
+  }
+  return [...curves].map(([name, points]) => [
+    name,
+    { points, higherIsBetter: isHigherBetter(name), isScore: false },
+  ]);
 }
 
 /** A step that several schedules asked for has one score. */
@@ -199,7 +216,18 @@ function isRatedScore({ curves }: ReadRun, name: string): boolean {
   return curve !== undefined && curve.isScore && curve.higherIsBetter !== null;
 }
 
-function compareMetric(metric: string, [a, b]: readonly [ReadRun, ReadRun], most: number): MetricComparison {
+interface ComparedPlaces {
+  /** So many common steps. */
+  readonly most: number;
+  /** The same for all metrics. */
+  readonly equalTokens: StepsAtTokens | null;
+}
+
+function compareMetric(
+  metric: string,
+  [a, b]: readonly [ReadRun, ReadRun],
+  { most, equalTokens }: ComparedPlaces,
+): MetricComparison {
   const [curveA, curveB] = [a.curves.get(metric), b.curves.get(metric)];
   const pointsA = curveA?.points ?? [];
   const pointsB = curveB?.points ?? [];
@@ -209,7 +237,7 @@ function compareMetric(metric: string, [a, b]: readonly [ReadRun, ReadRun], most
     a: { last: lastOf(pointsA), best: bestPoint(pointsA, higherIsBetter) },
     b: { last: lastOf(pointsB), best: bestPoint(pointsB, higherIsBetter) },
     points: commonPoints(pointsA, pointsB, most),
-    atTokens: pointAtTokens({ curve: pointsA, tokens: a.tokens }, { curve: pointsB, tokens: b.tokens }),
+    atTokens: equalTokens && pointAtTokens(pointsA, pointsB, equalTokens),
   };
 }
 

@@ -10,14 +10,18 @@ export function mergeScores(stored: readonly ScoreRow[], live: readonly ScoreRow
 
 /** Every cell that has scores is done; one whose row is an error has failed. */
 export function cellsOfScores(scores: readonly ScoreRow[]): EvaluationCell[] {
-  const cells = new Map<string, EvaluationCell>();
+  const cells = new Map<string, { row: ScoreRow; readonly schedules: Set<string> }>();
   for (const row of scores) {
-    const { step, evaluator, schedule } = row;
-    const identity = JSON.stringify([step, evaluator]);
-    const schedules = new Set([...(cells.get(identity)?.schedules ?? []), schedule]);
-    cells.set(identity, { step, evaluator, schedules: [...schedules], ...outcomeOf(row) });
+    const identity = JSON.stringify([row.step, row.evaluator]);
+    const cell = cells.get(identity) ?? { row, schedules: new Set<string>() };
+    cell.row = row;
+    cell.schedules.add(row.schedule);
+    cells.set(identity, cell);
   }
-  return [...cells.values()];
+  return [...cells.values()].map(({ row, schedules }) => ({
+    ...{ step: row.step, evaluator: row.evaluator, schedules: [...schedules] },
+    ...outcomeOf(row),
+  }));
 }
 
 /** Why a cell has no result, and gets one where its run goes on. */

@@ -64,8 +64,12 @@ function scoreOf(rows: readonly JournalledRow[]): PartialScore {
   const judged = judgedRows(rows);
   const done = judged.length;
   const byExample = new Map<string, number[]>();
-  for (const { example, value } of judged)
-    if (value !== null) byExample.set(example, [...(byExample.get(example) ?? []), value]);
+  for (const { example, value } of judged) {
+    if (value === null) continue;
+    const values = byExample.get(example) ?? [];
+    values.push(value);
+    byExample.set(example, values);
+  }
   if (byExample.size === 0 || isNoneRead(judged)) return { ...NOTHING, done };
   const samples = [...byExample.values()];
   const examples = samples.map((own) => ({ value: meanOf(own)?.mean ?? 0, cluster: null }));

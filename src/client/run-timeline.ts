@@ -27,7 +27,7 @@ export function mergeTimeline(sources: TimelineSources): TimelineEntry[] {
     { at: report.startedAt, kind: 'started', step: 0, text: `${report.totalSteps} steps of ${report.model}` },
     ...uniqueEvents(sources.events).filter((event) => !isSame(event, end)),
     ...checkpointEntries(sources),
-    ...evaluationEntries(sources.scores.filter((row) => !isToldByEvent(row, sources.events))),
+    ...evaluationEntries(untoldScores(sources)),
     ...controls.map(controlEntry),
     ...(end === null ? [] : [end]),
   ];
@@ -49,10 +49,14 @@ function uniqueEvents(events: readonly RunEvent[]): RunEvent[] {
 function checkpointEntries({ checkpoints, timing, events, report }: TimelineSources): TimelineEntry[] {
   const doneAt = new Map(timing.map(({ step, at }) => [step, at]));
   const opened = events.find(({ kind }) => kind === 'opened')?.at ?? report.startedAt;
+  // Of several at a step the first.
+  const releasedAt = new Map(
+    events.toReversed().flatMap(({ kind, step, at }) => (kind === 'released' ? [[step, at] as const] : [])),
+  );
   return checkpoints.map(({ name, step, rolling, final }) => {
     const isHeld = name.endsWith('-held');
-    const released = isHeld ? events.find((event) => event.kind === 'released' && event.step === step) : null;
-    const at = released?.at ?? doneAt.get(step) ?? opened;
+    const released = isHeld ? releasedAt.get(step) : undefined;
+    const at = released ?? doneAt.get(step) ?? opened;
     return { at, kind: 'checkpoint', step, text: `${name}${kindOfSave({ isHeld, rolling, final })}` };
   });
 }
@@ -69,13 +73,15 @@ function kindOfSave(save: {
 
 /** One entry a cell: what was asked for by several schedules was measured once. */
 function evaluationEntries(scores: readonly ScoreRow[]): TimelineEntry[] {
-  const cells = new Map<string, ScoreRow[]>();
+  const cells = new Map<string, Map<string, ScoreRow>>();
   for (const row of scores) {
     const identity = JSON.stringify([row.step, row.evaluator, row.at]);
-    const rows = cells.get(identity) ?? [];
-    if (!rows.some(({ metric }) => metric === row.metric)) cells.set(identity, [...rows, row]);
+    const rows = cells.get(identity) ?? new Map<string, ScoreRow>();
+    if (!rows.has(row.metric)) rows.set(row.metric, row);
+    cells.set(identity, rows);
   }
-  return [...cells.values()].flatMap((rows) => {
+  return [...cells.values()].flatMap((byMetric) => {
+    const rows = [...byMetric.values()];
     const [first] = rows;
     if (!first) return [];
     const values = rows.map(measuredText);
@@ -96,16 +102,27 @@ function measuredText({ metric, value, error }: ScoreRow): string {
 }
 
 /** What was left out is noted when that is decided, and once more as a row of scores: one of them is enough. */
-function isToldByEvent({ metric, step, evaluator }: ScoreRow, events: readonly RunEvent[]): boolean {
-  const isOmission = CELL_OMISSIONS.some((known) => known === metric);
-  return (
-    isOmission &&
-    events.some(({ kind, text }) => {
-      if (kind !== 'evaluation' || !text.startsWith(`step ${step}: `)) return false;
-      const [names = ''] = text.slice(`step ${step}: `.length).split(` ${metric}:`);
-      return text.includes(` ${metric}:`) && names.split(', ').includes(evaluator);
-    })
-  );
+function untoldScores({ scores, events }: TimelineSources): ScoreRow[] {
+  const told = new Set(events.flatMap(toldOmissions));
+  return scores.filter(({ metric, step, evaluator }) => !told.has(omissionKey(metric, step, evaluator)));
+}
+
+/** `step 7: one, two skipped: ...` tells of two. */
+function toldOmissions({ kind, text }: RunEvent): string[] {
+  const [, digits, rest] = (kind === 'evaluation' && /^step (\d+): (.*)$/s.exec(text)) || [];
+  if (digits === undefined || rest === undefined) return [];
+  return CELL_OMISSIONS.flatMap((metric) => {
+    const end = rest.indexOf(` ${metric}:`);
+    if (end < 0) return [];
+    return rest
+      .slice(0, end)
+      .split(', ')
+      .map((evaluator) => omissionKey(metric, Number(digits), evaluator));
+  });
+}
+
+function omissionKey(metric: string, step: number, evaluator: string): string {
+  return JSON.stringify([metric, step, evaluator]);
 }
 
 function controlEntry(row: ControlRow): TimelineEntry {

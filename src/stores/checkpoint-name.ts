@@ -25,9 +25,26 @@ export async function readCheckpointName(
   throw new DomainError('bad-config', `${text}: write RUN, RUN@STEP or RUN@best, e.g. ${run}@100.`);
 }
 
-/** `best.json`; null where nobody promoted a checkpoint. */
-export function readPromotion(runFolder: string): Promise<Promotion | null> {
-  return readJson<Promotion>(join(runFolder, 'best.json'));
+/** `best.json`; null where nobody promoted a checkpoint. Refused where it does not say which: files can be copied, edited and damaged. */
+export async function readPromotion(runFolder: string): Promise<Promotion | null> {
+  const file = join(runFolder, 'best.json');
+  const promotion = await readJson<Promotion>(file);
+  if (promotion === null || isPromotion(promotion)) return promotion;
+  throw new DomainError(
+    'store-conflict',
+    `${JSON.stringify(file)} is damaged: it does not say which checkpoint was promoted. Move it away, and promote one anew with: npx everstep runs promote RUN@STEP`,
+  );
+}
+
+function isPromotion({ step, ...texts }: Partial<Promotion>): boolean {
+  const { name, state_path, sampler_path, at, by, reason } = texts;
+  const said = [name, state_path, sampler_path, at, by, reason];
+  return isStep(step) && said.every((text) => typeof (text ?? '') === 'string');
+}
+
+/** One that `RUN@STEP` can name. */
+function isStep(step: unknown): boolean {
+  return typeof step === 'number' && Number.isSafeInteger(step) && step >= 0 && step < 1e12;
 }
 
 export async function requirePromotion(run: string, runFolder: string): Promise<Promotion> {

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
+import { DEEPEST_JSON, isDeeperThan } from '../core/json-depth';
 import { isValidName, validateName } from '../core/names';
 import { deleteFolder } from './delete-folder';
 import { listBenchmarks } from './eval-places';
@@ -227,6 +228,7 @@ function compare(left: string, right: string): number {
 
 /** Whether what lies in a `metadata.json` can be shown and sorted: people copy and edit such files. */
 function hasItsTypes(metadata: EvalRunMetadata): boolean {
+  if (isDeeperThan(metadata, DEEPEST_JSON)) return false;
   const { model_name, timestamp, checkpoint_path, checkpoint_name, benchmarks, scores, config } = metadata;
   const texts: readonly unknown[] = [model_name, timestamp, checkpoint_path ?? '', checkpoint_name ?? ''];
   return (

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import type { ScoreRow } from '../core/run';
+import { readEvalMetadata } from './eval-metadata';
 import { listBenchmarks } from './eval-places';
 import type { EvalRunMetadata } from './eval-run-store';
 import type { StoredResult, StoredTrajectory } from './eval-store';
@@ -10,7 +11,7 @@ import { benchmarkFolder, loadResult, streamTrajectories, writeSummary } from '.
 import { evaluatedStepOf } from './evaluated-step';
 import { isScoreRow } from './run-rows';
 import { readStepRows } from './step-rows';
-import { readJson, temporaryName, writeJson, writeWholeFile } from './whole-file';
+import { temporaryName, writeJson, writeWholeFile } from './whole-file';
 
 /*
  * Results as every loader of tinker-cookbook takes them. Its `load_result` refuses a `result.json` with keys it does not
@@ -104,7 +105,7 @@ async function writeRun(folder: string, target: string): Promise<WrittenRun> {
     results.push(result);
   }
   await writeSummary(target, results);
-  const known = await readJson<Partial<EvalRunMetadata>>(join(folder, 'metadata.json'));
+  const known = await readEvalMetadata(folder);
   const metadata = metadataOf(folder, known ?? (await describeStep(folder, finished)), results);
   await writeJson(join(target, 'metadata.json'), metadata);
   return { metadata, benchmarkCount: results.length, malformedCount };
@@ -162,7 +163,8 @@ async function describeStep(
   const place = evaluatedStepOf(folder);
   if (!place) return null;
   const rows = await readStepRows<ScoreRow>(join(place.runFolder, 'scores.jsonl'), { steps: [place.step] });
-  const scored = rows.filter((row) => isScoreRow(row) && benchmarks.includes(row.evaluator));
+  const names = new Set(benchmarks);
+  const scored = rows.filter((row) => isScoreRow(row) && names.has(row.evaluator));
   return {
     checkpoint_name: runIdOf(folder),
     timestamp:

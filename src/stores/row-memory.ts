@@ -66,6 +66,12 @@ class CountRanges {
 
   /** Of the last range that begins at or before this number; -1 where there is none. */
   private indexBefore(count: number): number {
-    return this.ranges.findLastIndex(({ from }) => from <= count);
+    let [low, high] = [0, this.ranges.length];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if ((this.ranges[middle]?.from ?? Infinity) <= count) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
   }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isOfficialService } from '../core/official-service';
 import type { CheckpointRow } from '../core/run';
-import { readJsonLines } from './json-lines';
+import { isRecord, readJsonLines } from './json-lines';
 import { isCheckpointRow } from './run-rows';
 import { readJsonIfThere } from './whole-file';
 
@@ -21,7 +21,10 @@ export interface SampledState {
 /** A step that has only its training state, as step 0 mostly, is sampled from that; null where it cannot be. */
 export function stateOf(rows: readonly CheckpointRow[], step: number, run: SampledRun): SampledState | null {
   const row = rows.findLast((each) => each.step === step && each.state_path);
-  if (!row) return null;
+  return row ? sampledState(row, run) : null;
+}
+
+function sampledState(row: CheckpointRow, run: SampledRun): SampledState | null {
   if (!isOfficialService(run.config.engine.url ?? run.engineUrl)) return { row, samplerPath: row.state_path };
   // The official service samples from sampler weights alone; an adapter that was never trained changes nothing.
   return isUntrained(row, run) ? { row, samplerPath: null } : null;
@@ -33,9 +36,11 @@ function isUntrained({ step }: CheckpointRow, { config, initialPath }: SampledRu
 
 /** Steps that `eval --checkpoint RUN@STEP` takes, in order. */
 export function sampledSteps(rows: readonly CheckpointRow[], run: SampledRun): number[] {
-  const steps = [...new Set(rows.map(({ step }) => step))].sort((left, right) => left - right);
-  const hasWeights = (step: number) => rows.some((row) => row.step === step && row.sampler_path !== null);
-  return steps.filter((step) => hasWeights(step) || stateOf(rows, step, run) !== null);
+  const steps = new Set(rows.flatMap(({ step, sampler_path }) => (sampler_path === null ? [] : step)));
+  // Of a step that was saved again the newest counts.
+  const states = new Map(rows.flatMap((row) => (row.state_path ? [[row.step, row] as const] : [])));
+  for (const [step, row] of states) if (sampledState(row, run) !== null) steps.add(step);
+  return [...steps].sort((left, right) => left - right);
 }
 
 /** The same of a run's folder; null where its config cannot be read. */
@@ -48,7 +53,8 @@ export async function readSampledSteps(runFolder: string): Promise<number[] | nu
 
 /** Files can be copied, edited and damaged. */
 function isSampledRun(run: Partial<SampledRun> | null): run is SampledRun {
-  return typeof run?.config?.engine === 'object' && typeof run.engineUrl === 'string';
+  const engine = run?.config?.engine ?? null;
+  return isRecord(engine) && typeof (engine.url ?? '') === 'string' && typeof run?.engineUrl === 'string';
 }
 
 /** What is evaluated instead of a step without weights, the nearest first. */

@@ -2,7 +2,7 @@ import type { ControlRow } from '../controls';
 import { fieldsOf } from '../controls';
 import type { EvaluationSchedule } from '../schedules/evaluation-schedule';
 import type { Budget } from './budget';
-import { withChange } from './changes-by-step';
+import { placeChange } from './changes-by-step';
 import type { RateChange } from './learning-rate';
 import type { Pause } from './pause';
 import type { ScheduleChange, ShownSchedule } from './schedule-change';
@@ -27,24 +27,32 @@ interface Planned {
  * made; what was refused left none.
  */
 export function carriedChanges(rows: readonly ControlRow[], planned: Planned): CarriedChanges {
-  return rows.reduce<CarriedChanges>((before, row) => ({ ...before, ...changeOf(row, before, planned) }), {
-    rates: [],
-    scheduleChanges: [],
-    budget: null,
-    stop: null,
-    pause: null,
-  });
+  const lists: ChangeLists = { rates: [], scheduleChanges: [] };
+  let others: OtherChanges = { budget: null, stop: null, pause: null };
+  for (const row of rows) {
+    listChange(row, lists, planned.evaluations);
+    others = { ...others, ...changeOf(row, others, planned) };
+  }
+  return { ...lists, ...others };
 }
 
-function changeOf(
-  row: ControlRow,
-  before: CarriedChanges,
-  { totalSteps, evaluations }: Planned,
-): Partial<CarriedChanges> {
+/** They grow as the file is read. */
+interface ChangeLists {
+  readonly rates: RateChange[];
+  readonly scheduleChanges: ScheduleChange[];
+}
+
+type OtherChanges = Pick<CarriedChanges, 'budget' | 'stop' | 'pause'>;
+
+function listChange(row: ControlRow, lists: ChangeLists, initial: readonly EvaluationSchedule[]): void {
+  const { control, step, to } = row;
+  if (control === 'setLearningRate' && typeof to === 'number') placeChange(lists.rates, { step, peak: to });
+  if (control === 'setEvalSchedule')
+    placeChange(lists.scheduleChanges, changedSchedules(row, lists.scheduleChanges, initial));
+}
+
+function changeOf(row: ControlRow, before: OtherChanges, { totalSteps }: Planned): Partial<OtherChanges> {
   const { control, step, to, by, reason } = row;
-  if (control === 'setLearningRate' && typeof to === 'number')
-    return { rates: withChange(before.rates, { step, peak: to }) };
-  if (control === 'setEvalSchedule') return { scheduleChanges: changedSchedules(row, before, evaluations) };
   // oxlint-disable-next-line typescript/consistent-type-assertions -- as `budgetChange` wrote it
   if (control === 'setBudget') return { budget: to as Budget };
   if (control === 'resume') return { pause: null };
@@ -56,9 +64,9 @@ function changeOf(
 /** A stop as early as possible ends a pause; a later one leaves it. */
 function stopped(
   { step, reason }: ControlRow,
-  { pause }: CarriedChanges,
+  { pause }: OtherChanges,
   totalSteps: number,
-): Partial<CarriedChanges> {
+): Partial<OtherChanges> {
   const endsPause = pause !== null && step <= pause.step + 1;
   return { stop: step < totalSteps ? { step, reason } : null, ...(endsPause && { pause: null }) };
 }
@@ -73,13 +81,13 @@ function pauseOf(to: unknown): Pick<Pause, 'seconds' | 'then'> {
 
 function changedSchedules(
   { step, to }: ControlRow,
-  { scheduleChanges }: CarriedChanges,
+  changes: readonly ScheduleChange[],
   initial: readonly EvaluationSchedule[],
-): readonly ScheduleChange[] {
+): ScheduleChange {
   // oxlint-disable-next-line typescript/consistent-type-assertions -- as `scheduleChange` wrote it
   const shown = to as ShownSchedule;
-  const evaluations = schedulesAt(initial, scheduleChanges, step).map((schedule) =>
+  const evaluations = schedulesAt(initial, changes, step).map((schedule) =>
     schedule.name === shown.schedule ? scheduleAsShown(schedule, shown, initial) : schedule,
   );
-  return withChange(scheduleChanges, { step, evaluations });
+  return { step, evaluations };
 }

@@ -63,15 +63,32 @@ export function commonPoints(
   return chosen.flatMap((index) => common[index] ?? []);
 }
 
-/** Both as far as the one that read less. null where that is no step of either, or they read the same step by step. */
-export function pointAtTokens(
-  a: { readonly curve: readonly CurvePoint[]; readonly tokens: readonly TokensAtStep[] },
-  b: { readonly curve: readonly CurvePoint[]; readonly tokens: readonly TokensAtStep[] },
-): PointAtTokens | null {
-  const [lastA, lastB] = [a.tokens.at(-1), b.tokens.at(-1)];
-  if (!lastA || !lastB || readTheSame(a.tokens, b.tokens)) return null;
+/** Where each of two runs stood when both had read as much as the one that read less. */
+export interface StepsAtTokens {
+  readonly tokens: number;
+  readonly a: number;
+  readonly b: number;
+}
+
+/** null where a run counts no tokens, or they read the same step by step. */
+export function stepsAtEqualTokens(
+  a: readonly TokensAtStep[],
+  b: readonly TokensAtStep[],
+): StepsAtTokens | null {
+  const [lastA, lastB] = [a.at(-1), b.at(-1)];
+  if (!lastA || !lastB || readTheSame(a, b)) return null;
   const tokens = Math.min(lastA.tokens, lastB.tokens);
-  const [pointA, pointB] = [lastUntil(a, tokens), lastUntil(b, tokens)];
+  const stepOf = (rows: readonly TokensAtStep[]) => rows.findLast((row) => row.tokens <= tokens)?.step ?? 0;
+  return { tokens, a: stepOf(a), b: stepOf(b) };
+}
+
+/** Both as far as the one that read less. null where that is no step of either. */
+export function pointAtTokens(
+  a: readonly CurvePoint[],
+  b: readonly CurvePoint[],
+  { tokens, ...steps }: StepsAtTokens,
+): PointAtTokens | null {
+  const [pointA, pointB] = [lastUntil(a, steps.a), lastUntil(b, steps.b)];
   if (!pointA || !pointB) return null;
   return { tokens, a: pointA, b: pointB, difference: pointA.value - pointB.value };
 }
@@ -81,10 +98,6 @@ function readTheSame(a: readonly TokensAtStep[], b: readonly TokensAtStep[]): bo
   return a.every(({ step, tokens }) => (others.get(step) ?? tokens) === tokens);
 }
 
-function lastUntil(
-  { curve, tokens }: { readonly curve: readonly CurvePoint[]; readonly tokens: readonly TokensAtStep[] },
-  limit: number,
-): CurvePoint | undefined {
-  const step = tokens.findLast((row) => row.tokens <= limit)?.step ?? 0;
+function lastUntil(curve: readonly CurvePoint[], step: number): CurvePoint | undefined {
   return curve.findLast((point) => point.step <= step);
 }

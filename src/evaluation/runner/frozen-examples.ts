@@ -61,7 +61,8 @@ async function hashOf(
   if (file === null) return null;
   const digest = createHash('sha256');
   if (range === null) await file.close();
-  else for await (const chunk of file.createReadStream(range)) if (Buffer.isBuffer(chunk)) digest.update(chunk);
+  else
+    for await (const chunk of file.createReadStream(range)) if (Buffer.isBuffer(chunk)) digest.update(chunk);
   return digest.digest('hex').slice(0, 32);
 }
 

@@ -85,7 +85,8 @@ function missingInShards(shards: unknown): string | null {
 }
 
 function wholeNumber(least: number, most: number): Form {
-  const fits = (value: unknown) => isNotNegative(value) && Number.isInteger(value) && value >= least && value <= most;
+  const fits = (value: unknown) =>
+    isNotNegative(value) && Number.isInteger(value) && value >= least && value <= most;
   const upTo = most < Number.MAX_SAFE_INTEGER - 1 ? `from ${least} to ${most}` : `from ${least} on`;
   return { fits, words: `a whole number ${upTo}` };
 }

@@ -14,7 +14,9 @@ export function isShardProgress(progress: Partial<ShardProgress>): boolean {
 }
 
 function areExamples(examples: NonNullable<ShardProgress['examples']>): boolean {
-  return isRecord(examples) && isCount(examples.count) && [examples.sum, examples.squares].every(Number.isFinite);
+  return (
+    isRecord(examples) && isCount(examples.count) && [examples.sum, examples.squares].every(Number.isFinite)
+  );
 }
 
 function isCount(value: unknown): boolean {

@@ -201,3 +201,19 @@ test('is printed as tables, or as one document', async () => {
     config: [],
   });
 });
+
+test('metrics that every step names anew are read and compared in one go', async () => {
+  const nll = Array.from({ length: 30_000 }, () => 1);
+  const scores = nll.map((value, step) =>
+    score({ step, key: `t/${step}/nll`, value, higherIsBetter: false }),
+  );
+  await store('one', { nll, scores });
+  await store('two', { nll, scores, tokens: 50 });
+  const strange = nll.map((value, index) => ({ step: nll.length + 1, [`x/${index}`]: value }));
+  await write('one', 'metrics', strange);
+  await write('two', 'metrics', strange);
+
+  const { metrics } = await everstep.runs.compare('one', 'two');
+
+  expect(metrics).toHaveLength(nll.length + 1);
+});

@@ -138,3 +138,39 @@ test('of shards that a plan says and nobody began nothing is read, however many 
     total: 10,
   });
 });
+
+test.each([
+  { truncatedCount: { toString: 1 } },
+  { total: 'x' },
+  { unreadCount: [] },
+  { examples: 5 },
+  { examples: { count: 1, sum: {}, squares: 1 } },
+])('a shard that says %j is as one that was not begun', async (wrong) => {
+  const journal = join(folder, 'gsm8k', 'journal');
+  mkdirSync(join(journal, 'shard-0'), { recursive: true });
+  mkdirSync(join(journal, 'shard-1'), { recursive: true });
+  const counts = { ...NO_COUNTS, done: 3, rewardSum: 1, rewardSquares: 1 };
+  writeFileSync(
+    join(journal, 'plan.json'),
+    JSON.stringify({ shards: [{}, {}], exampleCount: 10, numSamples: 1 }),
+  );
+  writeFileSync(join(journal, 'shard-0', 'progress.json'), JSON.stringify(counts));
+  writeFileSync(join(journal, 'shard-1', 'progress.json'), JSON.stringify({ ...counts, ...wrong }));
+
+  expect(await readBenchmarkProgress({ run: 'x', folder, benchmark: 'gsm8k' })).toMatchObject({
+    done: 3,
+    truncatedCount: 0,
+  });
+});
+
+test.each([{ request: { maxExamples: {} } }, { numSamples: Number.MAX_SAFE_INTEGER }])(
+  'a plan with %j is none',
+  async (wrong) => {
+    const journal = join(folder, 'gsm8k', 'journal');
+    mkdirSync(journal, { recursive: true });
+    const plan = { shards: [{}], exampleCount: 10, numSamples: 1, ...wrong };
+    writeFileSync(join(journal, 'plan.json'), JSON.stringify(plan));
+
+    expect(await readBenchmarkProgress({ run: 'x', folder, benchmark: 'gsm8k' })).toBeNull();
+  },
+);

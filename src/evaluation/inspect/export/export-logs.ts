@@ -3,11 +3,12 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DomainError } from '../../../core/errors';
 import { shellWord } from '../../../core/shell-word';
+import { readEvalMetadata } from '../../../stores/eval-metadata';
 import { listBenchmarks } from '../../../stores/eval-places';
 import type { EvalRunMetadata } from '../../../stores/eval-run-store';
 import type { StoredResult } from '../../../stores/eval-store';
 import { benchmarkFolder, loadResult, streamTrajectories } from '../../../stores/eval-store';
-import { readJson, temporaryName } from '../../../stores/whole-file';
+import { temporaryName } from '../../../stores/whole-file';
 import type { LogSubject } from './header-document';
 import { generateConfig, headerDocument, startDocument } from './header-document';
 import { identifierOf } from './identifiers';
@@ -124,8 +125,7 @@ function contextOf({ logId, model, scorer, createdAt, result }: LogSubject): Sam
 
 /** The same results get the same identifiers, wherever they lie. */
 async function describe(folder: string, result: StoredResult): Promise<LogSubject> {
-  const { run_id: evalRun = basename(folder), ...metadata } =
-    (await readJson<Partial<EvalRunMetadata>>(join(folder, 'metadata.json'))) ?? {};
+  const { run_id: evalRun = basename(folder), ...metadata } = (await readEvalMetadata(folder)) ?? {};
   const startedMs = await startOf(folder, result, metadata);
   const { identity } = result;
   const subject = [evalRun, result.name, identity, result.score];

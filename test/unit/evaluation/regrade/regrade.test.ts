@@ -355,7 +355,10 @@ describe('answers of another eval run', () => {
     [{ numSamples: undefined }, '"numSamples" is missing'],
     [{ base: { toString: 1 } }, '"base" has to be a text'],
     [{ examplesFile: 5 }, '"examplesFile" has to be a text'],
-    [{ shards: [{ exampleCount: {}, offset: 0, bytes: 9 }] }, '"shards[0].exampleCount" has to be a whole number'],
+    [
+      { shards: [{ exampleCount: {}, offset: 0, bytes: 9 }] },
+      '"shards[0].exampleCount" has to be a whole number',
+    ],
     [{ shards: [{ exampleCount: 1, offset: 0 }] }, '"shards[0].bytes" is missing'],
     [
       { shards: Array.from({ length: 9 }, () => ({ exampleCount: 4, offset: 0, bytes: 300 })) },

@@ -2,7 +2,11 @@ import { Intake } from '../../../../src/evaluation/runner/intake';
 import type { ExampleUnit } from '../../../../src/evaluation/runner/shard-task';
 
 function unit(id: string): ExampleUnit {
-  return { example: { id, messages: [], target: '' }, sampleIndex: 0, keys: { example: id, sample: id, grade: id } };
+  return {
+    example: { id, messages: [], target: '' },
+    sampleIndex: 0,
+    keys: { example: id, sample: id, grade: id },
+  };
 }
 
 test('lets a unit in when one that was ready has its place, once for each', async () => {
