@@ -1,14 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, normalize, sep } from 'node:path';
+import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, normalize, relative, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { datasetInfo, downloadFile, HubApiError, listFiles } from '@huggingface/hub';
+import { datasetInfo, downloadFile, listFiles } from '@huggingface/hub';
 import { z } from 'zod';
 import type { Patience } from '../core/concurrency/patient-fetch';
 import { hubFetch } from '../core/concurrency/hub-fetch';
 import { DomainError } from '../core/errors';
+import { explain, isOutage, noSuchFile, notFetchedHere } from './hub-errors';
+import type { HubRepository } from './hub-errors';
+import { isThere, KeptHere, plainStats, requireNoLinks } from './kept-here';
 
 export interface HubAccess {
   /** Where fetched files are kept: `datasets/OWNER--NAME/COMMIT/FILE`. */
@@ -20,12 +23,7 @@ export interface HubAccess {
   readonly patience?: Patience;
 }
 
-export interface HubRepository {
-  readonly name: string;
-  readonly revision?: string;
-}
-
-/** One commit of a dataset on the hub, kept in a folder once read. */
+/** One commit of a dataset on the hub, kept in a folder once read. What somebody else put into that folder is not taken for it. */
 export interface HubSnapshot {
   readonly commit: string;
   list(): Promise<string[]>;
@@ -36,6 +34,7 @@ export interface HubSnapshot {
 const Listing = z.array(z.object({ path: z.string(), size: z.number(), sha256: z.string().nullable() }));
 type Listing = z.infer<typeof Listing>;
 
+const LISTING = '.listing.json';
 const COMMIT = /^[0-9a-f]{40}$/;
 
 export async function openHub(access: HubAccess, repository: HubRepository): Promise<HubSnapshot> {
@@ -50,42 +49,94 @@ export async function openHub(access: HubAccess, repository: HubRepository): Pro
     ...(access.hubUrl ? { hubUrl: access.hubUrl } : {}),
     fetch: hubFetch(access, access.patience),
   };
-  const request = { repo: { type: 'dataset', name: repository.name }, ...credentials } as const;
   const commit = await guard(repository, access, () => resolveCommit(repository, credentials));
-  const folder = join(access.cacheFolder, 'datasets', repository.name.replaceAll('/', '--'), commit);
+  const files = new CommitFolder(join(access.cacheFolder, 'datasets'), {
+    ...{ repository, commit },
+    request: { repo: { type: 'dataset', name: repository.name }, revision: commit, ...credentials },
+  });
+  return {
+    commit,
+    list: () => guard(repository, access, () => files.list()),
+    fetch: (path) => guard(repository, access, () => files.fetch(path)),
+  };
+}
 
-  async function listing(): Promise<Listing> {
-    const path = join(folder, '.listing.json');
-    const cached = await readFile(path, 'utf8').catch(() => null);
+interface Commit {
+  readonly repository: HubRepository;
+  readonly commit: string;
+  readonly request: Omit<Parameters<typeof downloadFile>[0], 'path'> & Parameters<typeof listFiles>[0];
+}
+
+/** Of the files in it, those that were fetched here count. */
+class CommitFolder {
+  private readonly folder: string;
+  private readonly kept: KeptHere;
+
+  constructor(
+    private readonly root: string,
+    private readonly of: Commit,
+  ) {
+    this.folder = join(root, of.repository.name.replaceAll('/', '--'), of.commit);
+    this.kept = new KeptHere(this.folder);
+  }
+
+  async list(): Promise<string[]> {
+    const listing = await this.knowingWhatIsThere(LISTING, () => this.listing());
+    return pathsOf(listing);
+  }
+
+  async fetch(path: string): Promise<string> {
+    const target = insideFolder(this.folder, path);
+    const own = relative(this.folder, target);
+    if (!(await this.kept.has(own))) await this.knowingWhatIsThere(own, () => this.download(own));
+    return target;
+  }
+
+  private async listing(): Promise<Listing> {
+    const cached = await this.kept.read(LISTING);
     if (cached !== null) return Listing.parse(JSON.parse(cached));
     const found: Listing = [];
-    for await (const entry of listFiles({ ...request, revision: commit, recursive: true })) {
+    for await (const entry of listFiles({ ...this.of.request, recursive: true })) {
       if (entry.type === 'file')
         found.push({ path: entry.path, size: entry.size, sha256: entry.lfs?.oid ?? null });
     }
-    await writeWhole(path, (partial) => writeFile(partial, JSON.stringify(found)));
+    await this.keep(LISTING, (partial) => writeFile(partial, JSON.stringify(found)));
     return found;
   }
 
-  async function download(path: string): Promise<string> {
-    const target = insideFolder(folder, path);
-    if (await isFile(target)) return target;
-    const blob = await downloadFile({ ...request, path, revision: commit });
-    if (blob === null) throw await noSuchFile(repository, path, listing);
-    const expected = (await listing()).find((entry) => entry.path === path);
-    await writeWhole(target, async (partial) => {
+  private async download(path: string): Promise<void> {
+    const listing = await this.listing();
+    const expected = listing.find((entry) => entry.path === path);
+    if (await isAsListed(join(this.folder, path), expected)) return this.kept.add(path);
+    const blob = await downloadFile({ ...this.of.request, path });
+    if (blob === null) throw noSuchFile(this.of.repository, path, pathsOf(listing));
+    await this.keep(path, async (partial) => {
       const most = expected?.size ?? Infinity;
       await pipeline(Readable.fromWeb(blob.stream()), upTo(most, path), createWriteStream(partial));
       await verify(partial, path, expected);
     });
-    return target;
   }
 
-  return {
-    commit,
-    list: () => guard(repository, access, async () => (await listing()).map((entry) => entry.path)),
-    fetch: (path) => guard(repository, access, () => download(path)),
-  };
+  private async keep(path: string, write: (partial: string) => Promise<void>): Promise<void> {
+    const target = join(this.folder, path);
+    await requireNoLinks(this.root, target);
+    await writeWhole(target, write);
+    await this.kept.add(path);
+  }
+
+  /** A hub that is away is no reason to believe a file that came from elsewhere, but one to say what it would take. */
+  private async knowingWhatIsThere<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+    const wasThere = await isThere(join(this.folder, path));
+    try {
+      return await work();
+    } catch (error) {
+      throw wasThere && isOutage(error) ? notFetchedHere(error, this.of.repository, this.folder) : error;
+    }
+  }
+}
+
+function pathsOf(listing: Listing): string[] {
+  return listing.map((entry) => entry.path);
 }
 
 async function resolveCommit(
@@ -156,15 +207,25 @@ async function verify(file: string, path: string, expected: Listing[number] | un
       { retryable: true },
     );
   }
-  if (!expected?.sha256) return;
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file), hash);
-  if (hash.digest('hex') === expected.sha256) return;
+  if (!expected?.sha256 || (await sha256Of(file)) === expected.sha256) return;
   throw new DomainError(
     'unreachable',
     `"${path}" came from the hub with other bytes than its commit names. Start again to fetch it once more.`,
     { retryable: true },
   );
+}
+
+/** Whether a file that came from elsewhere is that of the commit, where the hub says enough to tell. */
+async function isAsListed(file: string, expected: Listing[number] | undefined): Promise<boolean> {
+  if (!expected?.sha256) return false;
+  const isSameSize = (await plainStats(file))?.size === BigInt(expected.size);
+  return isSameSize && (await sha256Of(file)) === expected.sha256;
+}
+
+async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
 }
 
 function insideFolder(folder: string, path: string): string {
@@ -173,25 +234,6 @@ function insideFolder(folder: string, path: string): string {
   throw new DomainError(
     'bad-dataset',
     `File name "${path}" leaves the dataset's folder. Name a file of the dataset.`,
-  );
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (stats) => stats.isFile(),
-    () => false,
-  );
-}
-
-async function noSuchFile(
-  { name }: HubRepository,
-  path: string,
-  listing: () => Promise<Listing>,
-): Promise<DomainError> {
-  const known = (await listing()).map((entry) => entry.path).slice(0, 12);
-  return new DomainError(
-    'bad-dataset',
-    `Dataset "${name}" has no file "${path}". Its files: ${known.join(', ')}.`,
   );
 }
 
@@ -204,39 +246,6 @@ async function guard<Result>(
     return await work();
   } catch (error) {
     if (error instanceof DomainError) throw error;
-    throw explain(error, repository, access);
+    throw explain(error, repository, access.token);
   }
-}
-
-function explain(error: unknown, { name, revision }: HubRepository, { token }: HubAccess): DomainError {
-  const status = error instanceof HubApiError ? error.statusCode : null;
-  if (status === 401 || status === 403) {
-    const remedy = token
-      ? 'Ask for access on its page with the account of your token.'
-      : 'Set HF_TOKEN to a token of an account that may read it.';
-    return new DomainError(
-      'unauthorized',
-      `Dataset "${name}" is private, gated or does not exist. ${remedy}`,
-      {
-        cause: error,
-      },
-    );
-  }
-  if (status === 404) {
-    const at = revision ? ` at revision "${revision}"` : '';
-    return new DomainError(
-      'bad-dataset',
-      `Dataset "${name}"${at} is not on the hub. Check its name and revision.`,
-      {
-        cause: error,
-      },
-    );
-  }
-  const detail = error instanceof Error ? error.message : String(error);
-  return new DomainError(
-    'unreachable',
-    `Dataset "${name}" could not be fetched: ${detail}. Check the network; a revision given as a commit needs none once its files are cached. ` +
-      'Or save the files and give their path.',
-    { retryable: status === null || status === 429 || status >= 500, cause: error },
-  );
 }
