@@ -4,11 +4,14 @@ export class BoundedText {
   private keptBytes = 0;
   /** All there was. */
   totalBytes = 0;
+  /** Ends of lines in all there was. */
+  lineCount = 0;
 
   constructor(private readonly limit: number) {}
 
   add(chunk: Buffer): void {
     this.totalBytes += chunk.length;
+    for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', at + 1)) this.lineCount += 1;
     const room = this.limit - this.keptBytes;
     if (room <= 0) return;
     const part = chunk.subarray(0, room);

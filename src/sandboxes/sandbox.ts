@@ -15,11 +15,20 @@ export interface SandboxLimits {
   readonly outputBytes: number;
 }
 
+/** How long a program may go without a further line on its standard output. */
+export interface SilenceLimit {
+  readonly limitMs: number;
+  /** So many lines count, so that what they say of progress is bounded too. */
+  readonly lineCount: number;
+}
+
 export interface ExecOptions {
   readonly stdin?: string;
   /** All the program finds in its environment beside a plain PATH, HOME and locale. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
+  /** A program that stops, or blocks what would end it, is seen from outside; it ends as one whose time is up. */
+  readonly silence?: SilenceLimit;
   readonly limits?: Partial<SandboxLimits>;
   /** Ends the program; `exec` then throws the signal's reason. */
   readonly signal?: AbortSignal;

@@ -63,6 +63,7 @@ class BubblewrapSandbox implements Sandbox {
       env: options.env ?? {},
       stdin: options.stdin ?? '',
       timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      silence: options.silence,
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       signal: options.signal,
     });

@@ -4,11 +4,12 @@ import { Writable } from 'node:stream';
 import { DomainError } from '../../core/errors';
 import { largestOf } from '../../core/extremes';
 import { BoundedText } from '../bounded-text';
-import type { ExecResult, SandboxLimit } from '../sandbox';
+import type { ExecResult, SandboxLimit, SilenceLimit } from '../sandbox';
 import { killOrphansNaming } from '../leases/processes-naming';
 import { OUTPUT_FLOOD, sandboxLost } from '../sandbox';
 import { sandboxPatienceMs, STARVED, watchTime } from '../used-time';
 import { toldLimit } from '../told-limit';
+import { watchSilence } from '../watch-silence';
 import type { ConfinedCommand } from './command';
 import { bubblewrapArguments, FILTER_DESCRIPTOR, NOBODY, STATUS_DESCRIPTOR } from './command';
 import { FilesWatch } from './files-watch';
@@ -20,6 +21,7 @@ import { watchProgram } from './watch';
 export interface ConfinedRun extends ConfinedCommand {
   readonly stdin: string;
   readonly timeoutMs: number;
+  readonly silence?: SilenceLimit | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -43,21 +45,26 @@ export async function runConfined(run: ConfinedRun): Promise<ExecResult> {
       program.end(limit);
     },
   });
+  const usedMs = () => program.usedMs(performance.now() - start);
+  const endInTime = () => {
+    program.end('time');
+  };
   const stopTiming = watchTime({
     limitMs: run.timeoutMs,
     patienceMs: sandboxPatienceMs(run.timeoutMs),
-    usedMs: () => program.usedMs(performance.now() - start),
-    onLimit: () => {
-      program.end('time');
-    },
+    usedMs,
+    onLimit: endInTime,
     onStarved: () => {
       program.giveUp(STARVED);
     },
   });
-  const onAbort = () => {
-    program.end('time');
-  };
-  run.signal?.addEventListener('abort', onAbort, { once: true });
+  const stopListening = watchSilence({
+    silence: run.silence,
+    heardLines: () => program.lineCount,
+    usedMs,
+    onLimit: endInTime,
+  });
+  run.signal?.addEventListener('abort', endInTime, { once: true });
   try {
     await program.ended;
     // A quick program fills the folder between two looks.
@@ -65,7 +72,8 @@ export async function runConfined(run: ConfinedRun): Promise<ExecResult> {
   } finally {
     stopWatching();
     stopTiming();
-    run.signal?.removeEventListener('abort', onAbort);
+    stopListening();
+    run.signal?.removeEventListener('abort', endInTime);
   }
   run.signal?.throwIfAborted();
   return { ...program.outcome(), seconds: (performance.now() - start) / 1000 };
@@ -155,6 +163,11 @@ class ConfinedProcess {
   usedMs(wallMs: number): number {
     if (this.firstProcess === null) return wallMs;
     return Math.max(wallMs - starvedMsOf(this.firstProcess), ranMsOf(this.firstProcess));
+  }
+
+  /** Of its standard output. */
+  get lineCount(): number {
+    return this.stdout.lineCount;
   }
 
   outcome(): Omit<ExecResult, 'seconds'> {

@@ -1,14 +1,16 @@
 import { Duplex, PassThrough } from 'node:stream';
 import { LONGEST_TIMER_MS } from '../../core/longest-timer';
 import { BoundedText } from '../bounded-text';
-import type { SandboxLimit } from '../sandbox';
+import type { SandboxLimit, SilenceLimit } from '../sandbox';
 import { OUTPUT_FLOOD } from '../sandbox';
+import { watchSilence } from '../watch-silence';
 import type { DockerEngine } from './docker-engine';
 
 export interface AttendedProgram {
   readonly stdin: string | Uint8Array;
   readonly outputBytes: number;
   readonly timeoutMs: number;
+  readonly silence?: SilenceLimit | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -23,7 +25,7 @@ export interface AttendedOutput {
 export function attendProgram(
   { modem }: Pick<DockerEngine, 'modem'>,
   stream: NodeJS.ReadWriteStream,
-  { stdin, outputBytes, timeoutMs, signal }: AttendedProgram,
+  { stdin, outputBytes, timeoutMs, silence, signal }: AttendedProgram,
 ): Promise<AttendedOutput> {
   const stdout = new BoundedText(outputBytes);
   const stderr = new BoundedText(outputBytes);
@@ -37,8 +39,16 @@ export function attendProgram(
     const onAbort = () => {
       settle('time');
     };
+    const start = performance.now();
+    const stopListening = watchSilence({
+      silence,
+      heardLines: () => stdout.lineCount,
+      usedMs: () => performance.now() - start,
+      onLimit: onAbort,
+    });
     const forget = () => {
       clearTimeout(timer);
+      stopListening();
       signal?.removeEventListener('abort', onAbort);
     };
     function settle(limit: SandboxLimit | null): void {

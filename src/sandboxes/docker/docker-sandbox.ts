@@ -1,7 +1,7 @@
 import { DomainError } from '../../core/errors';
 import type { BoundedText } from '../bounded-text';
 import type { Lease } from '../leases/leases';
-import type { ExecOptions, ExecResult, Sandbox, SandboxLimit, SandboxLimits } from '../sandbox';
+import type { ExecOptions, ExecResult, Sandbox, SandboxLimit, SandboxLimits, SilenceLimit } from '../sandbox';
 import { checkedPath, checkReadSize, DEFAULT_LIMITS, DEFAULT_TIMEOUT_MS, sandboxLost } from '../sandbox';
 import { toldLimit } from '../told-limit';
 import { answerInTime, ANSWER_LIMIT_MS } from './answer-in-time';
@@ -24,6 +24,7 @@ interface Command {
   readonly env: Readonly<Record<string, string>>;
   readonly outputBytes: number;
   readonly timeoutMs: number;
+  readonly silence?: SilenceLimit | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -68,6 +69,7 @@ export class DockerSandbox implements Sandbox {
       env: options.env ?? {},
       outputBytes: limits.outputBytes,
       timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      silence: options.silence,
       signal: options.signal,
     });
     const result = await this.resultOf(outcome);

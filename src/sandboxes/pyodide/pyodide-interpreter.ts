@@ -31,7 +31,7 @@ const RENEWALS: ReadonlyMap<string, Renewal> = new Map([
 
 const WORD_BYTES = 8;
 /** The process's watch ends it with one of these, and knows of no question. */
-const LIMIT_ANSWERS = ['{"limit":"cpu"}', '{"limit":"memory"}'];
+const LIMIT_ANSWERS = ['{"limit":"cpu"}', '{"limit":"memory"}', '{"limit":"time"}'];
 /** JavaScript aborts a process whose own memory is full. */
 const OUT_OF_MEMORY = '{"limit":"memory"}';
 const STRANGE_ANSWER = '{"ended":null,"why":"The program wrote into the answers of its interpreter."}';

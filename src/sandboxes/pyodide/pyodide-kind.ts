@@ -56,6 +56,7 @@ class PyodideSandbox implements Sandbox {
       env: options.env ?? {},
       outputBytes: limits.outputBytes,
       cpuMs: limits.cpuSeconds * 1000,
+      ...(options.silence && { silence: options.silence }),
     });
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const line = await interpreter.ask({ text, timeoutMs, signal: options.signal });
@@ -118,7 +119,7 @@ class PyodideSandbox implements Sandbox {
     if (line === null) return ended('time');
     const answer = fieldsOf(line);
     const { limit, exitCode } = answer;
-    if (limit === 'cpu' || limit === 'memory') return this.afterEnd(ended(limit));
+    if (limit === 'cpu' || limit === 'memory' || limit === 'time') return this.afterEnd(ended(limit));
     if ('ended' in answer) return this.afterEnd(crashed(answer));
     const stderr = textOf(answer['stderr']);
     const output = {

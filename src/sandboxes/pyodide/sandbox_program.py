@@ -1,6 +1,6 @@
 """Runs Python programs inside Pyodide for the sandbox: a question and its answer are JSON.
 
-Question: {"files": {path: base64}, "argv": [...], "stdin": text, "env": {...}, "outputBytes": n}
+Question: {"files": {path: base64}, "argv": [...], "stdin": text, "env": {...}, "outputBytes": n, "silence": {...} where lines are told}
       or  {"read": path}
 Answer:   {"exitCode", "stdout", "stderr", "isStdoutCut", "isStderrCut"}, or {"content": base64} / {"content": null}
 """
@@ -24,9 +24,18 @@ class OutputFlood(BaseException):
     """More output than a program may make; not caught by a program's `except Exception`."""
 
 
+def tell_line():
+    """To the watch of this process."""
+    try:
+        os.write(1, b"\n")
+    except OSError:
+        pass  # The program has closed it.
+
+
 class BoundedOutput(io.RawIOBase):
-    def __init__(self, limit):
+    def __init__(self, limit, tells_lines=False):
         self.limit = limit
+        self.tells_lines = tells_lines
         self.kept = bytearray()
         self.total = 0
 
@@ -36,6 +45,8 @@ class BoundedOutput(io.RawIOBase):
     def write(self, data):
         chunk = bytes(data)
         self.total += len(chunk)
+        if self.tells_lines and b"\n" in chunk:
+            tell_line()
         room = self.limit - len(self.kept)
         if room > 0:
             self.kept += chunk[:room]
@@ -129,7 +140,8 @@ def draw_anew():
 def execute(question):
     draw_anew()
     place(question["files"])
-    outputs = [BoundedOutput(question["outputBytes"]), BoundedOutput(question["outputBytes"])]
+    size = question["outputBytes"]
+    outputs = [BoundedOutput(size, tells_lines="silence" in question), BoundedOutput(size)]
     before = sys.stdin, sys.stdout, sys.stderr, list(sys.path), sys.modules["__main__"]
     sys.stdin = text_stream(io.BytesIO(question["stdin"].encode()))
     sys.stdout, sys.stderr = (text_stream(output) for output in outputs)

@@ -40,6 +40,8 @@ const TEST_SECONDS = 6;
 const OWN_SECONDS = 5;
 /** Wall time over processor time, on a machine that has more to do. */
 const PATIENCE = 5;
+/** What a run of one test may take. */
+const LONGEST_SILENCE_MS = (TEST_SECONDS + 1 + OWN_SECONDS) * PATIENCE * 1000;
 const MEBIBYTE = 1024 * 1024;
 const ANSWER_LENGTH = 4000;
 
@@ -113,13 +115,17 @@ function scoreOf({ verdict, result, sandbox }: Judged, testCount: number): Omit<
   };
 }
 
-/** Room for what correct programs give; a program that gives more is told as one that exceeds its output. */
-function boundsOf(tests: Tests): Pick<WordedCheck, 'timeoutMs' | 'limits'> {
+/**
+ * Room for what correct programs give; a program that gives more is told as one that exceeds its output. It can stop
+ * itself and the timers beside it, so that whoever reads its output has to see that no test comes to an end.
+ */
+function boundsOf(tests: Tests): Pick<WordedCheck, 'timeoutMs' | 'limits' | 'silence'> {
   const count = 'assertions' in tests ? tests.assertions.length : tests.inputs.length;
   const seconds = (TEST_SECONDS + 1) * count + OWN_SECONDS;
   const size = JSON.stringify(tests).length;
   return {
     timeoutMs: seconds * PATIENCE * 1000,
+    silence: { limitMs: LONGEST_SILENCE_MS, lineCount: count },
     limits: {
       cpuSeconds: seconds,
       outputBytes: 4 * MEBIBYTE + 2 * ('outputs' in tests ? JSON.stringify(tests.outputs).length : 0),

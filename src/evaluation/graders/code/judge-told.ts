@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ExecResult, SandboxLimits } from '../../../sandboxes/sandbox';
+import type { ExecResult } from '../../../sandboxes/sandbox';
+import type { WordedCheck } from './run-with-word';
 import { runWithWord } from './run-with-word';
 
 /** What a program is judged by, which runs nowhere near it. */
@@ -45,7 +46,7 @@ const JUDGE = ['told_values.py', 'calls.py', 'tests_judge.py'].map(sourceOf).joi
 export async function judgeTold(
   told: string,
   by: JudgedBy,
-  bounds: { readonly timeoutMs: number; readonly limits: Partial<SandboxLimits> },
+  bounds: Pick<WordedCheck, 'timeoutMs' | 'limits' | 'silence'>,
 ): Promise<Judgement> {
   const { said, result } = await runWithWord({
     files: { 'told.jsonl': told, 'tests.json': JSON.stringify(by), 'check.py': JUDGE },

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { processSandboxes } from '../../../sandboxes/process-sandboxes';
-import type { ExecResult, SandboxLimits } from '../../../sandboxes/sandbox';
+import type { ExecResult, SandboxLimits, SilenceLimit } from '../../../sandboxes/sandbox';
 
 /** A check and what it needs. `check.py` reads a word and says it before its verdict, once it has come to one. */
 export interface WordedCheck {
   readonly files: Readonly<Record<string, string>> & { readonly 'check.py': string };
   readonly timeoutMs: number;
   readonly limits: Partial<SandboxLimits>;
+  /** Of a check that says a line for each of its tests. */
+  readonly silence?: SilenceLimit;
   /** Drawn where absent. */
   readonly word?: string;
 }
@@ -34,12 +36,13 @@ export async function runWithWord({
   files,
   timeoutMs,
   limits,
+  silence,
   word = drawWord(),
 }: WordedCheck): Promise<WordedResult> {
   const pool = await processSandboxes.open();
   const result = await pool.use(async (sandbox) => {
     for (const [name, content] of Object.entries(files)) await sandbox.writeFile(name, content);
-    return sandbox.exec(PYTHON, { stdin: `${word}\n`, timeoutMs, limits });
+    return sandbox.exec(PYTHON, { stdin: `${word}\n`, timeoutMs, limits, ...(silence && { silence }) });
   });
   const hasSaid = result.exitCode === 0 && result.stdout.startsWith(word);
   return { result, said: hasSaid ? result.stdout.slice(word.length) : null, sandbox: pool.kind };

@@ -1,7 +1,7 @@
 """Runs a solution on tests or inputs by the rules of LiveCodeBench's official harness, and tells what it gave. tests_judge.py judges that.
 
-check.py: reads a word from standard input, `solution.py` and `tests.json` from the working folder, and prints the word and
-one line of JSON for each test that was run, then {"kinds": of the objects that are told by number}; of a test it is
+check.py: reads a word from standard input, `solution.py` and `tests.json` from the working folder, and prints the word and, as soon as
+it is done, one line of JSON for each test that was run, then {"kinds": of the objects that are told by number}; of a test it is
 {"failure": {"kind", "message"}}, {"printed": text}, {"found": value as it is told}, or {"exports", "entries"} of assertions that held.
 
 tests.json: {"seconds": of a test, "stopsAtFirst", and "assertions": [statements], "names": those that are asked for or null
@@ -317,6 +317,8 @@ def main():
     out.write(word)
     for each in records_of(code, tests, record):
         out.write(json.dumps(each) + "\n")
+        # Whoever reads this ends a program of which nothing comes.
+        out.flush()
     out.write(json.dumps({"kinds": record.kinds}))
     out.flush()
 

@@ -1,6 +1,6 @@
 """Judges what tests_check.py told of a program, which is nowhere near: by running the tests again on that, or by comparing outputs.
 
-check.py: reads a word from standard input, `told.jsonl` as it was told and `tests.json`, and prints the word and
+check.py: reads a word from standard input, `told.jsonl` as it was told and `tests.json`, and prints the word, a line end for each test and
 {"passed": n, "failure": null or {"test", "kind", "message"}}, the failure being the first.
 
 tests.json: "stopsAtFirst", and "assertions": [statements], "names": as asked for, "given": what runs before each, "seed"
@@ -113,7 +113,7 @@ def outcome(number, run, replay):
     return None
 
 
-def judge(records, kinds, tests):
+def judge(records, kinds, tests, tell):
     expected = tests["assertions"] if "assertions" in tests else tests["outputs"]
     assertions = Assertions(tests, kinds) if "assertions" in tests else None
     judged = assertions or (judge_found if tests["functionName"] else judge_printed)
@@ -125,6 +125,7 @@ def judge(records, kinds, tests):
         else:
             problem = outcome(number, lambda: judged(record, wanted), assertions and assertions.replay)
         passed += problem is None
+        tell()
         first = first or problem
         if first and tests["stopsAtFirst"]:
             break
@@ -141,8 +142,9 @@ def main():
         tests = json.load(file)
     sys.set_int_max_str_digits(50000)
     out, sys.stdout = sys.stdout, sys.stderr
-    passed, problem = judge(records, last["kinds"], tests)
-    out.write(word + json.dumps({"passed": passed, "failure": problem}))
+    out.write(word)
+    passed, problem = judge(records, last["kinds"], tests, lambda: print(file=out, flush=True))
+    out.write(json.dumps({"passed": passed, "failure": problem}))
     out.flush()
 
 

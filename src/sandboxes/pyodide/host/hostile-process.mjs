@@ -102,11 +102,14 @@ function takenBytes(FS) {
   return bytes;
 }
 
+/** A question may take less than this. */
+const MOST_MS = 10_000_000_000n;
+
 /** Ends this process when it has lost its parent, or a question takes more than it may. Runs beside the interpreter. */
 const HOSTILE_WATCH = `
   const { writeSync } = require('node:fs');
   const { workerData } = require('node:worker_threads');
-  const { deadline, processBytes } = workerData;
+  const { deadline, silence, processBytes } = workerData;
   const parent = process.ppid;
   const cpuMs = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
   const end = (limit) => {
@@ -115,23 +118,38 @@ const HOSTILE_WATCH = `
   };
   let question = 0n;
   let startedAt = 0;
+  let heard = 0;
+  let silentSince = 0;
   setInterval(() => {
     if (process.ppid !== parent) end(null);
     if (process.memoryUsage.rss() > processBytes) end('memory');
     const asked = Atomics.load(deadline, 0);
-    if (asked !== question) [question, startedAt] = [asked, cpuMs()];
-    if (asked !== 0n && cpuMs() - startedAt > Number(asked % 10000000n)) end('cpu');
+    if (asked !== question) [question, startedAt, silentSince] = [asked, cpuMs(), cpuMs()];
+    const [limitMs, lines] = [Atomics.load(silence, 0), Atomics.load(silence, 1)];
+    if (lines !== heard) [heard, silentSince] = [lines, cpuMs()];
+    if (asked !== 0n && cpuMs() - startedAt > Number(asked % ${MOST_MS}n)) end('cpu');
+    if (asked !== 0n && limitMs > 0 && cpuMs() - silentSince > limitMs) end('time');
   }, 25);`;
 
 /** Questions are told apart by their number, which the watch reads together with what they may take. */
 export function watchHostile(processBytes) {
   const deadline = new BigInt64Array(new SharedArrayBuffer(8));
-  const workerData = { deadline, processBytes };
+  const silence = new Int32Array(new SharedArrayBuffer(8));
+  const workerData = { deadline, silence, processBytes };
   new Worker(HOSTILE_WATCH, { eval: true, workerData }).unref();
   let number = 0n;
-  return (cpuMs) => {
-    number += 1n;
-    Atomics.store(deadline, 0, cpuMs === 0 ? 0n : number * 10_000_000n + BigInt(Math.ceil(cpuMs)));
+  let lineCount = 0;
+  return {
+    /** A question, or none. */
+    expect({ cpuMs = 0, silence: between }) {
+      number += 1n;
+      lineCount = between?.lineCount ?? 0;
+      Atomics.store(silence, 0, Math.ceil(between?.limitMs ?? 0));
+      Atomics.store(deadline, 0, cpuMs === 0 ? 0n : number * MOST_MS + BigInt(Math.ceil(cpuMs)));
+    },
+    heardLine() {
+      if (lineCount-- > 0) Atomics.add(silence, 1, 1);
+    },
   };
 }
 

@@ -12,7 +12,7 @@
  * "hostile": {"processBytes","diskBytes","answerBytes"} where the program runs what nobody trusts: this process then gives up what it can
  * do besides computing, bounds its files and its size, and ends with whoever started it. A question is a word, a space, and JSON; its
  * answer begins with the same word, which no program gets to know. A question may say "cpuMs"; one that takes more, or more
- * memory, is answered by {"limit": "cpu" | "memory"} without a word and the end of the process, and one
+ * memory, or "silence": {"limitMs", "lineCount"} between lines of its program, is answered by {"limit": "cpu" | "memory" | "time"} without a word and the end of the process, and one
  * that ended the interpreter by {"ended": exit code or null, "why": text}. {"renew": true} makes the interpreter as it was before any program, by
  * putting it back where that is possible and by starting another one in this process otherwise, and is answered by {"ready":true,
  * "isPutBack": which of both}; where something of the program before may be left elsewhere in this process, by {"ready":false} and its end.
@@ -109,6 +109,9 @@ function placeWheels(pyodide) {
   });
 }
 
+/** A program's output does not come here: it is told that a line of it has ended. */
+let onLine = () => {};
+
 async function start(options) {
   const { loadPyodide } = await import(pathToFileURL(`${settings.pyodide}/pyodide.mjs`).href);
   return loadPyodide({
@@ -118,7 +121,7 @@ async function start(options) {
     env: { HOME: '/home/pyodide', PYTHONHASHSEED: '0' },
     // By default Python reads the questions of this process.
     stdin: () => null,
-    stdout: () => {},
+    stdout: () => onLine(),
     stderr: () => {},
     ...options,
   });
@@ -200,7 +203,8 @@ class HostilePlace {
 async function serveHostile() {
   silence();
   globalThis.FinalizationRegistry = Forgetful;
-  const expectCpu = watchHostile(settings.hostile.processBytes);
+  const watch = watchHostile(settings.hostile.processBytes);
+  onLine = watch.heardLine;
   // The watch thread starts with the powers this process still has.
   await new Promise((resolve) => setTimeout(resolve, WATCH_STARTS_MS));
   const place = new HostilePlace();
@@ -212,9 +216,9 @@ async function serveHostile() {
     const answer = (json) => writeLine(`${word} ${json}`);
     const question = JSON.parse(text);
     if (!question.renew) {
-      expectCpu(question.cpuMs ?? 0);
+      watch.expect(question);
       const result = place.ask(text);
-      expectCpu(0);
+      watch.expect({});
       answer(result);
     } else if (hasLeftTraces || pendingWork() !== pending) {
       answer('{"ready":false}');
