@@ -65,7 +65,7 @@ export class TemplateText {
         });
       } catch (error) {
         failure ??= error;
-        if (error instanceof EndlessTemplate) break;
+        if (error instanceof EndlessTemplate || error instanceof RangeError) break;
       }
     }
     throw this.refusal(spoken, failure);
@@ -103,7 +103,7 @@ export class TemplateText {
     const roles = messages.slice(0, MOST_ROLES).map((message) => message.role);
     const isCut = messages.length > MOST_ROLES;
     const remedy =
-      error instanceof EndlessTemplate
+      error instanceof EndlessTemplate || error instanceof RangeError
         ? "Correct it in the model's folder, or use another renderer."
         : 'Correct the order of roles, or use another renderer.';
     return new DomainError(

@@ -32,7 +32,13 @@ export function findBoxes(text: string): readonly Box[] {
 
 /** The last box is begun and never closed, as where a completion was cut off: the ones before it are not its answer. */
 export function endsInOpenBox(text: string): boolean {
-  return allBoxes(text).at(-1)?.content === null;
+  for (const { 0: command, index } of [...text.matchAll(BOX)].toReversed()) {
+    const after = index + command.length;
+    const open = openingBehind(text, after);
+    if (open !== null) return !isClosed(text, open);
+    if (BARE.test(text.slice(after, after + 80))) return false;
+  }
+  return false;
 }
 
 /**
@@ -72,8 +78,8 @@ function boxBehind(
   after: number,
   closings: ReadonlyMap<number, number>,
 ): Omit<BegunBox, 'start'> | undefined {
-  const open = text[after] === ' ' && text[after + 1] === '{' ? after + 1 : after;
-  if (text[open] !== '{') {
+  const open = openingBehind(text, after);
+  if (open === null) {
     const bare = BARE.exec(text.slice(after, after + 80));
     const content = bare?.[1] ?? bare?.[2];
     return content === undefined
@@ -84,6 +90,23 @@ function boxBehind(
   return close === undefined
     ? { content: null, end: text.length }
     : { content: text.slice(open + 1, close), end: close + 1 };
+}
+
+function openingBehind(text: string, after: number): number | null {
+  const open = text[after] === ' ' && text[after + 1] === '{' ? after + 1 : after;
+  return text[open] === '{' ? open : null;
+}
+
+/** Whether as many braces close behind an opening one as open. */
+function isClosed(text: string, open: number): boolean {
+  let depth = 0;
+  for (let index = open; index < text.length; index++) {
+    const character = text[index];
+    if (character === '\\') index++;
+    else if (character === '{') depth++;
+    else if (character === '}' && --depth === 0) return true;
+  }
+  return false;
 }
 
 /** Closing brace of each opening one; `\{` and `\}` are text. */

@@ -2,7 +2,8 @@ import type { ArgumentReader } from './arguments';
 import { NO_ARGUMENTS, readArguments } from './arguments';
 import { findFilter } from './filters';
 import { attributeOf, itemOf, sliceOf } from './members';
-import { BINARY, COMPARISONS, joined, negate, positive } from './operators';
+import { chained, madeOf, wholeOf } from './made-values';
+import { BINARY, COMPARISONS, negate, positive } from './operators';
 import { textOf } from './python-text';
 import { constant, LITERALS } from './literals';
 import type { Expression } from './scope';
@@ -70,7 +71,8 @@ export class ExpressionParser {
     const read = this.tokens.is('(') ? this.arguments() : () => NO_ARGUMENTS;
     return (scope) => {
       const { positional, keywords } = read(scope);
-      return findFilter(name)(operand(scope), positional, keywords);
+      const value = wholeOf(operand(scope));
+      return madeOf(value, findFilter(name)(value, positional, keywords));
     };
   }
 
@@ -116,9 +118,9 @@ export class ExpressionParser {
     }
     if (steps.length === 0) return first;
     return (scope) => {
-      let left = first(scope);
+      let left = wholeOf(first(scope));
       return steps.every(({ holds, value }) => {
-        const right = value(scope);
+        const right = wholeOf(value(scope));
         const isHeld = holds(left, right);
         left = right;
         return isHeld;
@@ -145,7 +147,7 @@ export class ExpressionParser {
     while (this.tokens.skip('~')) parts.push(this.product());
     const [only] = parts;
     if (only && parts.length === 1) return only;
-    return (scope) => joined(parts.map((part) => textOf(part(scope))));
+    return (scope) => chained(parts.map((part) => textOf(part(scope))));
   }
 
   private product(): Expression {
@@ -249,7 +251,7 @@ export class ExpressionParser {
     const token = this.tokens.next();
     if (token.type === 'integer') return (scope) => itemOf(holder(scope), BigInt(token.text));
     if (token.type !== 'name') throw this.tokens.problem('expected name or number after "."');
-    return (scope) => attributeOf(holder(scope), token.text);
+    return (scope) => attributeOf(wholeOf(holder(scope)), token.text);
   }
 
   private subscript(holder: Expression): Expression {
@@ -262,9 +264,9 @@ export class ExpressionParser {
       } else bounds[bounds.length - 1] = this.tuple();
     }
     const [start, stop, step] = bounds.map((bound) => bound ?? (() => undefined));
-    if (!isSlice) return (scope) => itemOf(holder(scope), start?.(scope));
+    if (!isSlice) return (scope) => itemOf(wholeOf(holder(scope)), start?.(scope));
     return (scope) =>
-      sliceOf(holder(scope), { start: start?.(scope), stop: stop?.(scope), step: step?.(scope) });
+      sliceOf(wholeOf(holder(scope)), { start: start?.(scope), stop: stop?.(scope), step: step?.(scope) });
   }
 
   private call(callee: Expression): Expression {
@@ -273,7 +275,7 @@ export class ExpressionParser {
       const called = callee(scope);
       if (called instanceof Callable) {
         const { positional, keywords } = read(scope);
-        return called.call(positional, keywords);
+        return madeOf(undefined, called.call(positional, keywords));
       }
       if (called === undefined) throw new TemplateError('an undefined value is called');
       throw new TemplateError(`'${typeName(called)}' object is not callable`);
@@ -284,7 +286,7 @@ export class ExpressionParser {
     const isNegated = this.tokens.skip('not');
     const name = this.tokens.dottedName();
     const read = this.testArguments();
-    return (scope) => findTest(name)(operand(scope), read(scope).positional) !== isNegated;
+    return (scope) => findTest(name)(wholeOf(operand(scope)), read(scope).positional) !== isNegated;
   }
 
   private testArguments(): ArgumentReader {

@@ -2,6 +2,7 @@ import type { JsonLayout } from './json';
 import { toJson } from './json';
 import type { Filter } from './list-filters';
 import { keyOf, LIST_FILTERS } from './list-filters';
+import { makeText, repeatedText } from './made-values';
 import { formatted } from './operators';
 import { strip, textOf } from './python-text';
 import { withoutTags } from './without-tags';
@@ -205,10 +206,11 @@ function halfToEven(number: number, places: number): number {
 
 function indented(value: Value, positional: readonly Value[], keywords: Keywords): Value {
   const width = positional[0] ?? keywords.get('width') ?? 4n;
-  const pad = typeof width === 'string' ? width : ' '.repeat(integerOf(width, 'width'));
+  const pad = typeof width === 'string' ? width : repeatedText(' ', integerOf(width, 'width'));
   const isFirst = isTrue(positional[1] ?? keywords.get('first'));
   const isBlank = isTrue(positional[2] ?? keywords.get('blank'));
   const lines = `${textOf(value)}\n`.split('\n');
+  makeText(textOf(value).length + (lines.length - 1) * pad.length);
   const kept = lines.slice(0, -1).map((line, index) => {
     if (index === 0) return isFirst ? pad + line : line;
     return line !== '' || isBlank ? pad + line : line;
@@ -233,6 +235,7 @@ function centered(value: Value, positional: readonly Value[], keywords: Keywords
   const width = integerOf(positional[0] ?? keywords.get('width') ?? 80n, 'width');
   const missing = Math.max(0, width - charactersOf(text).length);
   const left = Math.floor(missing / 2) + (missing & width & 1);
+  makeText(text.length + missing);
   return ' '.repeat(left) + text + ' '.repeat(missing - left);
 }
 

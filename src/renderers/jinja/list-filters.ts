@@ -1,4 +1,5 @@
 import { attributeOf, itemOf } from './members';
+import { joinedTexts, makeItems } from './made-values';
 import { BINARY } from './operators';
 import { textOf } from './python-text';
 import { findTest } from './tests';
@@ -60,7 +61,7 @@ function reversed(value: Value): Value {
 function joined(value: Value, positional: readonly Value[], keywords: Keywords): Value {
   const attribute = option(1, 'attribute', [positional, keywords]);
   const items = itemsOf(value).map((item) => textOf(keyOf(item, attribute)));
-  return items.join(textOf(option(0, 'd', [positional, keywords])));
+  return joinedTexts(items, textOf(option(0, 'd', [positional, keywords])));
 }
 
 /** A value by the path `a.b.0`; the value itself without one. */
@@ -156,6 +157,7 @@ function chosen(value: Value, positional: readonly Value[], { isKept, hasAttribu
 function batches(value: Value, [count, fill]: readonly Value[]): Value {
   const size = integerOf(count, 'linecount');
   const items = itemsOf(value);
+  if (fill !== undefined && fill !== null) makeItems(Math.max(size, items.length));
   const lists = Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     Array.from(items.slice(index * size, (index + 1) * size)),
   );
@@ -171,6 +173,7 @@ function slices(value: Value, [count, fill]: readonly Value[]): Value {
   const items = itemsOf(value);
   const [each, more] = [Math.floor(items.length / size), items.length % size];
   let start = 0;
+  makeItems(size);
   return Array.from({ length: size }, (_, index) => {
     const list = items.slice(start, start + each + (index < more ? 1 : 0));
     start += list.length;

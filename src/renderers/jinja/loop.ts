@@ -1,3 +1,4 @@
+import { joinedTexts } from './made-values';
 import type { Expression, Scope } from './scope';
 import type { Statement } from './statement';
 import { areEqual, Attributes, Callable, isTrue, itemsOf } from './values';
@@ -33,7 +34,7 @@ function runLoop(loop: Loop, value: Value, { scope, out, depth }: Run): void {
   const recurse = ([more]: readonly Value[]) => {
     const inner: string[] = [];
     runLoop(loop, more, { scope, out: inner, depth: depth + 1 });
-    return inner.join('');
+    return joinedTexts(inner);
   };
   const state: LoopState = { items, index: 0, depth, changed: [] };
   const attributes = new Attributes(

@@ -1,3 +1,4 @@
+import { joinedTexts } from './made-values';
 import { Scope } from './scope';
 import type { Expression } from './scope';
 import type { Statement } from './statement';
@@ -32,7 +33,7 @@ export function macroOf({ name, parameters, body, scope }: Macro): Callable {
     if (!names.has('caller')) inner.set('caller', keywords.get('caller'));
     const out: string[] = [];
     body(inner, out);
-    return out.join('');
+    return joinedTexts(out);
   });
 }
 

@@ -1,3 +1,4 @@
+import { makeItems, makeText } from './made-values';
 import { textMethod } from './text-methods';
 import {
   Attributes,
@@ -44,12 +45,17 @@ export interface Slice {
 }
 
 export function sliceOf(value: Value, slice: Slice): Value {
-  if (typeof value === 'string') return pick(charactersOf(value), slice).join('');
+  if (typeof value === 'string') {
+    const characters = pick(charactersOf(value), slice);
+    makeText(characters.length);
+    return characters.join('');
+  }
   if (!isList(value)) {
     if (value === undefined) throw new TemplateError('an undefined value has no items');
     throw new TemplateError(`'${typeName(value)}' object has no slices`);
   }
   const items = pick(value, slice);
+  makeItems(items.length);
   return value instanceof Tuple ? Tuple.from(items) : items;
 }
 

@@ -1,3 +1,4 @@
+import { chained, joinedTexts, makeItems, makeText, repeatedText } from './made-values';
 import { reprOf, textOf } from './python-text';
 import {
   areEqual,
@@ -15,10 +16,8 @@ import type { Value } from './values';
 type Operator = (left: Value, right: Value) => Value;
 type Pair = readonly [bigint, bigint] | readonly [number, number];
 
-/** Texts that are put together, lists, and integers of more bits are refused. */
-const LONGEST = 20_000_000;
+/** Integers of more bits are refused. */
 const MOST_BITS = 1_000_000;
-const MOST_ITEMS = 5_000_000;
 
 export const BINARY: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ['+', add],
@@ -59,41 +58,29 @@ export function positive(value: Value): Value {
 }
 
 function add(left: Value, right: Value): Value {
-  if (typeof left === 'string' && typeof right === 'string') return joined([left, right]);
+  if (typeof left === 'string' && typeof right === 'string') return chained([left, right]);
   if (isList(left) && isList(right) && left instanceof Tuple === right instanceof Tuple) {
-    if (left.length + right.length > MOST_ITEMS) throw tooLong(left.length + right.length);
+    makeItems(left.length + right.length);
     const items = [...left, ...right];
     return left instanceof Tuple ? Tuple.from(items) : items;
   }
   return arithmetic('+', left, right);
 }
 
-/** Texts as one. */
-export function joined(parts: readonly string[]): string {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  if (length > LONGEST) throw tooLong(length);
-  return parts.join('');
-}
-
 function multiply(left: Value, right: Value): Value {
-  if (typeof left === 'string') return left.repeat(countOf(left.length, right));
+  if (typeof left === 'string') return repeatedText(left, countOf(right));
   if (typeof right === 'string') return multiply(right, left);
   if (isList(left)) {
-    const count = countOf(left.length, right, MOST_ITEMS);
+    const count = Math.max(0, countOf(right));
+    makeItems(left.length * count);
     const items = Array.from({ length: count }, () => [...left]).flat();
     return left instanceof Tuple ? Tuple.from(items) : items;
   }
   return isList(right) ? multiply(right, left) : arithmetic('*', left, right);
 }
 
-function countOf(length: number, times: Value, most = LONGEST): number {
-  const count = Math.max(0, integerOf(times, 'a number of repetitions'));
-  if (count * length <= most) return count;
-  throw tooLong(length * count);
-}
-
-function tooLong(length: number): TemplateError {
-  return new TemplateError(`a value of ${length} items is too long`);
+function countOf(times: Value): number {
+  return integerOf(times, 'a number of repetitions');
 }
 
 function divide(left: Value, right: Value): Value {
@@ -176,7 +163,7 @@ const FIELD = /%([-0+ ]*)([1-9]\d*|)(?:\.(\d+))?([sdifrx%])/g;
 export function formatted(template: string, values: Value): string {
   const given: readonly Value[] = values instanceof Tuple ? values : [values];
   let index = 0;
-  let text = '';
+  const parts: string[] = [];
   let position = 0;
   for (const { 0: field, index: at, ...groups } of template.matchAll(FIELD)) {
     const [, flags = '', width = '', precision, kind = ''] = [
@@ -191,14 +178,15 @@ export function formatted(template: string, values: Value): string {
     }
     const written =
       kind === '%' ? '%' : padded(spelled(kind, given[index++], precision), flags, Number(width));
-    text += template.slice(position, at) + written;
+    parts.push(template.slice(position, at), written);
     position = at + field.length;
   }
   if (index < given.length) throw new TemplateError('not all arguments converted during string formatting');
-  return text + template.slice(position);
+  return joinedTexts([...parts, template.slice(position)]);
 }
 
 function padded(text: string, flags: string, width: number): string {
+  makeText(Math.max(width, text.length));
   if (flags.includes('-')) return text.padEnd(width);
   return flags.includes('0') ? zeroPadded(text, width) : text.padStart(width);
 }

@@ -2,6 +2,7 @@ import { ExpressionParser } from './expressions';
 import { loopOver } from './loop';
 import { macroOf } from './macro';
 import type { Parameter } from './macro';
+import { joinedTexts } from './made-values';
 import { textOf } from './python-text';
 import { Scope } from './scope';
 import type { Expression } from './scope';
@@ -196,7 +197,7 @@ export class StatementParser {
     const value = wrap((scope) => {
       const out: string[] = [];
       body(new Scope(scope), out);
-      return out.join('');
+      return joinedTexts(out);
     });
     this.tokens.close();
     body = this.body([end]);

@@ -1,4 +1,5 @@
 import { tokenize } from './lexer';
+import { countingMade, joinedTexts } from './made-values';
 import { Scope } from './scope';
 import { StatementParser } from './statements';
 import { TokenReader } from './token-reader';
@@ -16,8 +17,10 @@ export class JinjaTemplate {
   render(globals: Readonly<Record<string, Value>>): string {
     const scope = new Scope();
     for (const [name, value] of Object.entries(globals)) scope.set(name, value);
-    const out: string[] = [];
-    this.body(new Scope(scope), out);
-    return out.join('');
+    return countingMade(() => {
+      const out: string[] = [];
+      this.body(new Scope(scope), out);
+      return joinedTexts(out);
+    });
   }
 }

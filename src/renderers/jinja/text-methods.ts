@@ -1,3 +1,4 @@
+import { joinedTexts, makeText, repeatedText } from './made-values';
 import { SPACES, strip, stripEnd, stripStart, textOf } from './python-text';
 import { Callable, charactersOf, integerOf, isList, itemsOf, TemplateError, Tuple, typeName } from './values';
 import type { Keywords, Value } from './values';
@@ -42,7 +43,7 @@ const METHODS = new Map<string, Method>([
     'replace',
     (text, [from, to, count], keywords) => replaced(text, [from, to, count ?? keywords.get('count')]),
   ],
-  ['join', (text, [items]) => itemsOf(items).map(wordOf).join(text)],
+  ['join', (text, [items]) => joinedTexts(itemsOf(items).map(wordOf), text)],
   ['find', (text, [part]) => positionIn(text, text.indexOf(wordOf(part)))],
   ['rfind', (text, [part]) => positionIn(text, text.lastIndexOf(wordOf(part)))],
   ['index', (text, [part]) => existing(positionIn(text, text.indexOf(wordOf(part))))],
@@ -63,9 +64,7 @@ const METHODS = new Map<string, Method>([
   ['rjust', (text, [width, fill]) => padding(text, width, fill) + text],
   [
     'zfill',
-    (text, [width]) =>
-      (/^[-+]/.test(text) ? text.slice(0, 1) : '') +
-      text.replace(/^[-+]/, '').padStart(integerOf(width, 'a width') - (/^[-+]/.test(text) ? 1 : 0), '0'),
+    (text, [width]) => zeroFilled(text, integerOf(width, 'a width')),
   ],
   ['format', (text, positional, keywords) => fields(text, positional, keywords)],
 ]);
@@ -163,7 +162,7 @@ function partitionAtEnd(text: string, separator: string): Value {
 export function replaced(text: string, [from, to, count]: readonly Value[]): string {
   const [old, fresh] = [wordOf(from), wordOf(to)];
   const most = count === undefined || count === null ? -1 : integerOf(count, 'count');
-  if (most < 0) return old === '' ? joined(charactersOf(text), fresh) : text.split(old).join(fresh);
+  if (most < 0) return old === '' ? joined(charactersOf(text), fresh) : joinedTexts(text.split(old), fresh);
   const parts = old === '' ? ['', ...charactersOf(text), ''] : text.split(old);
   const separator = old;
   return parts.reduce(
@@ -173,7 +172,7 @@ export function replaced(text: string, [from, to, count]: readonly Value[]): str
 }
 
 function joined(characters: readonly string[], between: string): string {
-  return ['', ...characters, ''].join(between);
+  return joinedTexts(['', ...characters, ''], between);
 }
 
 function positionIn(text: string, at: number): bigint {
@@ -185,9 +184,15 @@ function existing(position: bigint): bigint {
   throw new TemplateError('substring not found');
 }
 
+function zeroFilled(text: string, width: number): string {
+  makeText(Math.max(width, text.length));
+  const sign = /^[-+]/.exec(text)?.[0] ?? '';
+  return sign + text.slice(sign.length).padStart(width - sign.length, '0');
+}
+
 function padding(text: string, width: Value, fill: Value): string {
   const missing = integerOf(width, 'a width') - charactersOf(text).length;
-  return (fill === undefined ? ' ' : wordOf(fill)).repeat(Math.max(0, missing));
+  return repeatedText(fill === undefined ? ' ' : wordOf(fill), missing);
 }
 
 function fields(text: string, positional: readonly Value[], keywords: Keywords): string {
