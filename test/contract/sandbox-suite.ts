@@ -133,6 +133,18 @@ export function describeSandbox(name: string, makeKind: (leases: Leases) => Sand
       expect(result.stdout).toBe(`a${'ü'.repeat(499)}`);
     });
 
+    test('a program that says no further line within its time is ended, however long it may take', async () => {
+      const result = await run('print("one", flush=True)\nwhile True: pass', {
+        silence: { limitMs: 500, lineCount: 3 },
+        timeoutMs: 3_600_000,
+        limits: { cpuSeconds: 3600 },
+      });
+      const next = await run('print("two")', { silence: { limitMs: 60_000, lineCount: 3 } });
+
+      expect(result).toMatchObject({ exitCode: null, limit: 'time' });
+      expect(next).toMatchObject({ exitCode: 0, stdout: 'two\n', limit: null });
+    });
+
     test('a flood of output ends the program', async () => {
       const result = await run(programs.FLOOD, { limits: { outputBytes: 65_536 } });
 

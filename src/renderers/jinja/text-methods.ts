@@ -62,10 +62,7 @@ const METHODS = new Map<string, Method>([
   ['islower', (text) => text === text.toLowerCase() && text !== text.toUpperCase()],
   ['ljust', (text, [width, fill]) => text + padding(text, width, fill)],
   ['rjust', (text, [width, fill]) => padding(text, width, fill) + text],
-  [
-    'zfill',
-    (text, [width]) => zeroFilled(text, integerOf(width, 'a width')),
-  ],
+  ['zfill', (text, [width]) => zeroFilled(text, integerOf(width, 'a width'))],
   ['format', (text, positional, keywords) => fields(text, positional, keywords)],
 ]);
 
