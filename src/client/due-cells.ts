@@ -55,12 +55,16 @@ function schedulesOf(record: RunRecord): readonly EvaluationSchedule[] {
   return recordedSchedules(record);
 }
 
+/** A `state.json` may be somebody else's, and say any step. */
+const MOST_STEPS = 200_000;
+
+/** Up to the last step, of so many before it. */
 function plannedCells(
   dueAt: (step: number) => readonly EvaluationSchedule[],
   { step: last }: RunState,
 ): EvaluationCell[] {
   const cells = new Map<string, EvaluationCell>();
-  for (let step = 0; step <= last; step++) {
+  for (let step = Math.max(0, last - MOST_STEPS); step <= last; step++) {
     for (const { name, evaluators } of dueAt(step)) {
       for (const evaluator of evaluators) {
         const identity = JSON.stringify([step, evaluator]);

@@ -25,16 +25,13 @@ export async function readCheckpointName(
   throw new DomainError('bad-config', `${text}: write RUN, RUN@STEP or RUN@best, e.g. ${run}@100.`);
 }
 
-/** `best.json`; null where nobody promoted a checkpoint. Refused where it does not say which: files can be copied, edited and damaged. */
+/** `best.json`; null where nobody promoted a checkpoint, and where it does not say which: files can be copied, edited and damaged. */
 export async function readPromotion(runFolder: string): Promise<Promotion | null> {
-  const file = join(runFolder, 'best.json');
-  const promotion = await readJson<Promotion>(file);
-  if (promotion === null || isPromotion(promotion)) return promotion;
-  throw new DomainError(
-    'store-conflict',
-    `${JSON.stringify(file)} is damaged: it does not say which checkpoint was promoted. Move it away, and promote one anew with: npx everstep runs promote RUN@STEP`,
-  );
+  const promotion = await readJson<Promotion>(promotionPath(runFolder));
+  return promotion !== null && isPromotion(promotion) ? promotion : null;
 }
+
+const promotionPath = (runFolder: string) => join(runFolder, 'best.json');
 
 function isPromotion({ step, ...texts }: Partial<Promotion>): boolean {
   const { name, state_path, sampler_path, at, by, reason } = texts;
@@ -54,6 +51,12 @@ export async function requirePromotion(run: string, runFolder: string): Promise<
     throw new DomainError(
       'unknown-run',
       `${run}@best: there is no run "${run}" in the store. List those there are with: npx everstep runs list`,
+    );
+  }
+  if (existsSync(promotionPath(runFolder))) {
+    throw new DomainError(
+      'store-conflict',
+      `${JSON.stringify(promotionPath(runFolder))} is damaged: it does not say which checkpoint was promoted. Move it away, and promote one anew with: npx everstep runs promote RUN@STEP`,
     );
   }
   throw new DomainError(

@@ -47,7 +47,8 @@ type OtherChanges = Pick<CarriedChanges, 'budget' | 'stop' | 'pause'>;
 function listChange(row: ControlRow, lists: ChangeLists, initial: readonly EvaluationSchedule[]): void {
   const { control, step, to } = row;
   if (control === 'setLearningRate' && typeof to === 'number') placeChange(lists.rates, { step, peak: to });
-  if (control === 'setEvalSchedule')
+  // The file may be somebody else's.
+  if (control === 'setEvalSchedule' && Array.isArray(fieldsOf(to)['evaluators']))
     placeChange(lists.scheduleChanges, changedSchedules(row, lists.scheduleChanges, initial));
 }
 
