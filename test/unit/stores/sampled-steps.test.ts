@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CheckpointRow } from '../../../src/core/run';
-import { readPromotion } from '../../../src/stores/checkpoint-name';
+import { readPromotion, requirePromotion } from '../../../src/stores/checkpoint-name';
 import { readSampledSteps, sampledSteps } from '../../../src/stores/sampled-steps';
 
 const RUN = { config: { engine: {}, loraRank: 8 }, engineUrl: 'http://127.0.0.1:1', initialPath: null };
@@ -51,11 +51,12 @@ test.each([{ engine: null }, { engine: 'x' }, { engine: [] }, { engine: { url: {
 );
 
 test.each([{ step: { toString: 1 } }, {}, { step: -1 }, { step: 1e12 }, { step: 1, name: 5 }])(
-  'a promotion that says %j is refused by its file',
+  'a promotion that says %j is none, and RUN@best is refused by its file',
   async (promotion) => {
     writeFileSync(join(folder, 'best.json'), JSON.stringify(promotion));
 
-    const refused = readPromotion(folder);
+    expect(await readPromotion(folder)).toBeNull();
+    const refused = requirePromotion('odd', folder);
 
     await expect(refused).rejects.toMatchObject({ code: 'store-conflict' });
     await expect(refused).rejects.toThrow(`${JSON.stringify(join(folder, 'best.json'))} is damaged`);
