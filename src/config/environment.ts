@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 import { SANDBOX_CHOICES } from '../core/sandbox-choice';
@@ -77,9 +78,22 @@ export function readEnvironment(options: PlaceOptions = {}, variables: Variables
     keyAddresses: readAddresses('EVERSTEP_KEY_ADDRESSES', value('EVERSTEP_KEY_ADDRESSES')),
     inspectModels: listed(value('EVERSTEP_INSPECT_MODELS'), ','),
     sandbox: readSandbox(value('EVERSTEP_SANDBOX')),
-    cacheFolder: path.join(value('XDG_CACHE_HOME') ?? path.join(value('HOME') ?? '.', '.cache'), 'everstep'),
+    // Programs there are run, so it lies in no folder that a command happens to be given in.
+    cacheFolder: path.join(
+      value('XDG_CACHE_HOME') ?? path.join(value('HOME') ?? homeOfUser(), '.cache'),
+      'everstep',
+    ),
     logLevel: readLogLevel(value('EVERSTEP_LOG_LEVEL')),
   };
+}
+
+/** A user of a container may have none. */
+function homeOfUser(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return path.sep;
+  }
 }
 
 /** The variables a process started by us gets: ours, changed by `changes`; null removes one. */

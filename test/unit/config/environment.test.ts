@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import path from 'node:path';
 import { readEnvironment, withheldFrom } from '../../../src/config/environment';
 import { readTemporalAddress } from '../../../src/config/temporal-connection';
@@ -37,6 +38,8 @@ describe('readEnvironment', () => {
   test('keeps programs in the cache folder of the system', () => {
     expect(readEnvironment({}, { XDG_CACHE_HOME: '/x', HOME: '/h' }).cacheFolder).toBe('/x/everstep');
     expect(readEnvironment({}, { HOME: '/h' }).cacheFolder).toBe('/h/.cache/everstep');
+    // Not in the folder that the command is given in, whose programs may be anybody's.
+    expect(readEnvironment({}, {}).cacheFolder).toBe(path.join(userInfo().homedir, '.cache/everstep'));
   });
 
   test('refuses a log level that does not exist, naming those that do', () => {
