@@ -6,19 +6,48 @@ import { DomainError } from '../core/errors';
  * and answers come in the order of the calls.
  */
 export function matchToolAnswers(messages: readonly Message[]): readonly Message[] {
-  let calls: readonly ToolCall[] = [];
+  let calls = new Calls([]);
   let answerCount = 0;
   return messages.map((message) => {
     if (message.role !== 'tool') {
-      calls = message.toolCalls ?? [];
+      calls = new Calls(message.toolCalls ?? []);
       answerCount = 0;
       return message;
     }
-    const call = calls.find(({ id }) => id !== undefined && id === message.toolCallId) ?? calls[answerCount];
+    const call = calls.answeredBy(message, answerCount);
     const position = answerCount;
     answerCount += 1;
     return call ? answered(message, call, position) : message;
   });
+}
+
+/** Calls of one reply; a row may have tens of thousands, and as many answers. */
+class Calls {
+  /** Of several calls with one id the first. */
+  private readonly placeOf = new Map<string, number>();
+
+  constructor(private readonly calls: readonly ToolCall[]) {
+    for (const [place, { id }] of calls.entries()) {
+      if (id !== undefined && !this.placeOf.has(id)) this.placeOf.set(id, place);
+    }
+  }
+
+  /** Calls without ids may be given some later, by whoever answers them. */
+  get allHaveIds(): boolean {
+    return this.calls.length > 0 && this.calls.every(({ id }) => id !== undefined);
+  }
+
+  get ids(): string {
+    return this.calls.map(({ id }) => id).join(', ');
+  }
+
+  placeNamedBy({ toolCallId }: Message): number | undefined {
+    return toolCallId === undefined ? undefined : this.placeOf.get(toolCallId);
+  }
+
+  answeredBy(answer: Message, position: number): ToolCall | undefined {
+    return this.calls[this.placeNamedBy(answer) ?? position];
+  }
 }
 
 function answered(message: Message, call: ToolCall, position: number): Message {
@@ -38,38 +67,41 @@ function answered(message: Message, call: ToolCall, position: number): Message {
 export function orderToolAnswers(messages: readonly Message[]): readonly Message[] {
   const ordered: Message[] = [];
   for (let start = 0; start < messages.length;) {
-    const answers = answersFrom(messages, start);
-    const calls = messages[start - 1]?.toolCalls ?? [];
-    const ids = calls.map(({ id }) => id);
-    answers.forEach((answer, index) => {
-      requireCalled(answer.toolCallId, ids, start + index);
-      requireSameTool(answer, callOf(answer, calls, index), start + index);
-    });
-    ordered.push(...inOrderOf(ids, answers), ...messages.slice(start + answers.length).slice(0, 1));
-    start += answers.length + 1;
+    const end = answersEnd(messages, start);
+    const answers = messages.slice(start, end);
+    if (answers.length > 0) {
+      const calls = new Calls(messages[start - 1]?.toolCalls ?? []);
+      requireAnswers(answers, calls, start);
+      for (const answer of inOrderOf(calls, answers)) ordered.push(answer);
+    }
+    ordered.push(...messages.slice(end, end + 1));
+    start = end + 1;
   }
   return ordered;
 }
 
-function answersFrom(messages: readonly Message[], start: number): readonly Message[] {
-  const rest = messages.slice(start);
-  const end = rest.findIndex(({ role }) => role !== 'tool');
-  return end < 0 ? rest : rest.slice(0, end);
+/** Where the tool messages from there on end. */
+function answersEnd(messages: readonly Message[], start: number): number {
+  let end = start;
+  while (messages[end]?.role === 'tool') end++;
+  return end;
 }
 
-type CallIds = readonly (string | undefined)[];
+function requireAnswers(answers: readonly Message[], calls: Calls, start: number): void {
+  const { allHaveIds } = calls;
+  for (const [index, answer] of answers.entries()) {
+    if (allHaveIds) requireCalled(answer, calls, start + index);
+    requireSameTool(answer, calls.answeredBy(answer, index), start + index);
+  }
+}
 
-/** Calls without ids may be given some later, by whoever answers them. */
-function requireCalled(id: string | undefined, ids: CallIds, index: number): void {
-  if (id === undefined || ids.length === 0 || ids.includes(undefined) || ids.includes(id)) return;
+function requireCalled(answer: Message, calls: Calls, index: number): void {
+  const { toolCallId: id } = answer;
+  if (id === undefined || calls.placeNamedBy(answer) !== undefined) return;
   throw new DomainError(
     'bad-dataset',
-    `messages[${index}] answers the tool call "${id.slice(0, 80)}", which the reply before it does not make (${ids.join(', ').slice(0, 200)}). Name the call it answers.`,
+    `messages[${index}] answers the tool call "${id.slice(0, 80)}", which the reply before it does not make (${calls.ids.slice(0, 200)}). Name the call it answers.`,
   );
-}
-
-function callOf({ toolCallId }: Message, calls: readonly ToolCall[], index: number): ToolCall | undefined {
-  return calls.find(({ id }) => id !== undefined && id === toolCallId) ?? calls[index];
 }
 
 /** Most formats write the name of the call alone. */
@@ -81,8 +113,8 @@ function requireSameTool({ name }: Message, call: ToolCall | undefined, index: n
   );
 }
 
-function inOrderOf(ids: CallIds, answers: readonly Message[]): readonly Message[] {
-  const placeOf = ({ toolCallId }: Message) => (toolCallId === undefined ? -1 : ids.indexOf(toolCallId));
-  if (answers.some((answer) => placeOf(answer) < 0)) return answers;
-  return answers.toSorted((a, b) => placeOf(a) - placeOf(b));
+function inOrderOf(calls: Calls, answers: readonly Message[]): readonly Message[] {
+  const placed = answers.map((answer) => ({ answer, place: calls.placeNamedBy(answer) ?? -1 }));
+  if (placed.some(({ place }) => place < 0)) return answers;
+  return placed.toSorted((a, b) => a.place - b.place).map(({ answer }) => answer);
 }
