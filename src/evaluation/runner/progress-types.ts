@@ -1,13 +1,14 @@
 import type { ShardProgress } from '../../core/benchmark-run';
 import { isRecord } from '../../stores/json-lines';
 
-const COUNTS = ['total', 'done', 'errorCount', 'truncatedCount', 'completedCount'] as const;
+/** One of an earlier version may not say them. */
+const COUNTS = ['total', 'errorCount', 'truncatedCount', 'completedCount', 'unreadCount'] as const;
 
 /** Whether what lies in a `progress.json` can be summed and shown. Files can be copied, edited and damaged. */
 export function isShardProgress(progress: Partial<ShardProgress>): boolean {
-  const { rewardSum, rewardSquares, unreadCount = 0, examples } = progress;
+  const { done, rewardSum, rewardSquares, examples } = progress;
   return (
-    [...COUNTS.map((name) => progress[name]), unreadCount].every(isCount) &&
+    [done, ...COUNTS.map((name) => progress[name] ?? 0)].every(isCount) &&
     [rewardSum, rewardSquares].every(Number.isFinite) &&
     (examples === undefined || areExamples(examples))
   );
