@@ -10,7 +10,7 @@ const layers = {
   activities: 'training|evaluation|core',
   training: 'renderers|datasets|engines|evaluation|sandboxes|stores|core',
   evaluation: 'engines|sandboxes|datasets|renderers|stores|core',
-  renderers: 'sandboxes|core',
+  renderers: 'datasets|sandboxes|core',
   datasets: 'core',
   engines: 'core',
   sandboxes: 'core',

@@ -6,6 +6,13 @@ import { DomainError } from '../core/errors';
 
 /** A person may keep them on a larger disk. */
 const MAY_BE_LINKS: ReadonlySet<string> = new Set(['store', 'cache']);
+/** Names that are written and removed as files. */
+const FILES: ReadonlySet<string> = new Set([
+  'stack.json',
+  'dev.lock',
+  'temporal.db.lock',
+  'temporal.db.place',
+]);
 /** Of plain files alone, which a stack writes and removes by their names. */
 const OF_FILES = ['clients', 'logs'];
 
@@ -32,16 +39,22 @@ export function requireOwnParts(dataFolder: string): void {
 /** The same of a service that somebody starts by itself, maybe as another user than the one whose folder it is given. */
 export function requirePlainParts(dataFolder: string): void {
   for (const entry of entriesOf(dataFolder)) {
-    const place = path.join(dataFolder, entry.name);
-    if (entry.isFile() || entry.isDirectory()) continue;
-    if (!entry.isSymbolicLink()) throw notOwn(place, 'a pipe, a socket or a device');
-    if (!MAY_BE_LINKS.has(entry.name)) throw notOwn(place, 'a link');
+    const kind = strangeKind(entry);
+    if (kind !== null) throw notOwn(path.join(dataFolder, entry.name), kind);
   }
   for (const name of OF_FILES) {
     const folder = path.join(dataFolder, name);
     const other = entriesOf(folder).find((entry) => !entry.isFile());
     if (other) throw notOwn(path.join(folder, other.name), 'no plain file');
   }
+}
+
+/** null where it may be a part of a data folder. */
+function strangeKind(entry: Dirent): string | null {
+  if (entry.isFile()) return null;
+  if (entry.isDirectory()) return FILES.has(entry.name) ? 'a folder' : null;
+  if (entry.isSymbolicLink()) return MAY_BE_LINKS.has(entry.name) ? null : 'a link';
+  return 'a pipe, a socket or a device';
 }
 
 function entriesOf(folder: string): Dirent[] {

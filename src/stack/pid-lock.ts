@@ -57,12 +57,13 @@ export async function takePidLock(
   options: { readonly notes?: LockNotes; readonly onStale?: (left: LockHolder) => Promise<void> } = {},
 ): Promise<LockAttempt> {
   mkdirSync(path.dirname(file), { recursive: true });
+  const guard = new TakeoverGuard(`${file}.takeover`);
   for (;;) {
     if (create(file, options.notes ?? {})) return { lock: heldLock(file) };
     const found = readLock(file);
     if (found !== null && isRunning(found)) return { holder: found };
     if (found !== null) await options.onStale?.(found);
-    if (!removeStale(file)) await new Promise((resolve) => setTimeout(resolve, 20));
+    if (!removeStale(file, guard)) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
@@ -117,21 +118,43 @@ function heldLock(file: string): PidLock {
 }
 
 /** Only the holder of the guard removes a stale lock, after a second look, so a fresh lock is never removed. */
-function removeStale(file: string): boolean {
-  const guard = `${file}.takeover`;
-  try {
-    mkdirSync(guard);
-  } catch (error) {
-    if (!hasErrorCode(error, 'EEXIST')) throw error;
-    const since = statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - since > GUARD_LIMIT_MS) rmSync(guard, { recursive: true, force: true });
-    return false;
-  }
+function removeStale(file: string, guard: TakeoverGuard): boolean {
+  if (!guard.take()) return false;
   try {
     if (findLockHolder(file) === null) rmSync(file, { force: true });
     return true;
   } finally {
-    rmdirSync(guard);
+    guard.release();
+  }
+}
+
+/** A folder that one process at a time can make. */
+class TakeoverGuard {
+  private seen: { readonly key: string; readonly at: number } | null = null;
+
+  constructor(private readonly folder: string) {}
+
+  take(): boolean {
+    try {
+      mkdirSync(this.folder);
+      return true;
+    } catch (error) {
+      if (!hasErrorCode(error, 'EEXIST')) throw error;
+      if (this.isLeft()) rmSync(this.folder, { recursive: true, force: true });
+      return false;
+    }
+  }
+
+  release(): void {
+    rmdirSync(this.folder);
+  }
+
+  /** By our own clock: what its date says may be of another clock, and of whoever sent it. */
+  private isLeft(): boolean {
+    const stats = statSync(this.folder, { bigint: true, throwIfNoEntry: false });
+    const key = `${stats?.ino}:${stats?.ctimeNs}`;
+    if (this.seen?.key !== key) this.seen = { key, at: performance.now() };
+    return performance.now() - this.seen.at > GUARD_LIMIT_MS;
   }
 }
 

@@ -2,7 +2,7 @@ import type { JsonLayout } from './json';
 import { toJson } from './json';
 import type { Filter } from './list-filters';
 import { keyOf, LIST_FILTERS } from './list-filters';
-import { makeText, repeatedText } from './made-values';
+import { madeOf, makeText, repeatedText, wholeOf } from './made-values';
 import { formatted } from './operators';
 import { strip, textOf } from './python-text';
 import { withoutTags } from './without-tags';
@@ -80,7 +80,7 @@ function mapped(value: Value, [name, ...rest]: readonly Value[], keywords: Keywo
     return itemsOf(value).map((item) => keyOf(item, attribute) ?? fallback);
   }
   const filter = findFilter(textOf(name));
-  return itemsOf(value).map((item) => filter(item, rest, keywords));
+  return itemsOf(value).map((item) => madeOf(item, filter(wholeOf(item), rest, keywords)));
 }
 
 function percent(character: string): string {
@@ -151,7 +151,7 @@ function integerIn(value: Value, base: number): bigint | null {
     if (/^[-+]?\d+$/.test(text)) return BigInt(text.replace(/^\+/, ''));
   }
   const number = floatOf(value);
-  return number === null || !Number.isFinite(number) ? null : wholeOf(value, number);
+  return number === null || !Number.isFinite(number) ? null : integerPart(value, number);
 }
 
 function integerOfBase(text: string, base: number): bigint | null {
@@ -159,7 +159,7 @@ function integerOfBase(text: string, base: number): bigint | null {
   return Number.isNaN(read) ? null : BigInt(read);
 }
 
-function wholeOf(value: Value, number: number): bigint {
+function integerPart(value: Value, number: number): bigint {
   return typeof value === 'bigint' ? value : BigInt(Math.trunc(number));
 }
 

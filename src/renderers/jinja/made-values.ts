@@ -10,6 +10,11 @@ const CHARACTERS_OF_ITEM = 8;
 /** What is smaller is bounded by the time that it takes to make so many. */
 const SMALL = 1000;
 
+/** A smaller integer takes no more than the item that it is. */
+const LARGE = 2n ** 16_384n;
+/** Of a million bits, which it has at most: how many it has takes long to find. */
+const CHARACTERS_OF_LARGE = 62_500;
+
 let leftToMake = MOST_MADE;
 
 /** What `render` makes is counted for itself: nothing else is rendered meanwhile. */
@@ -46,6 +51,7 @@ export function madeOf(value: Value, made: Value): Value {
   if (made === value) return made;
   if (typeof made === 'string') makeText(made.length);
   if (isList(made)) makeItems(made.length);
+  if (typeof made === 'bigint' && (made > LARGE || made < -LARGE)) count(CHARACTERS_OF_LARGE);
   return made;
 }
 

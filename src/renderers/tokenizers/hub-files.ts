@@ -5,6 +5,7 @@ import { downloadFile, HubApiError, modelInfo } from '@huggingface/hub';
 import { hubFetch } from '../../core/concurrency/hub-fetch';
 import type { Patience } from '../../core/concurrency/patient-fetch';
 import { DomainError } from '../../core/errors';
+import { requireNoLinks } from '../../datasets/kept-here';
 import { isRecord } from '../reply-blocks';
 
 export interface HubTokenizerSource {
@@ -56,10 +57,9 @@ export async function fetchTokenizerFiles(source: HubTokenizerSource): Promise<s
     const folder = join(homeOf(source), commit);
     // The marker is written last, so that a folder left behind by a crash is completed.
     if (await exists(join(folder, '.complete'))) return folder;
-    await mkdir(folder, { recursive: true });
     await fetchDefinition(source, commit, folder);
     for (const name of OPTIONAL) await fetchFile(source, commit, join(folder, name));
-    await writeFile(join(folder, '.complete'), '');
+    await replaceFile(source, join(folder, '.complete'), new Uint8Array());
     return folder;
   } catch (error) {
     if (error instanceof DomainError) throw error;
@@ -92,7 +92,7 @@ async function resolveCommit(source: HubTokenizerSource): Promise<string> {
     });
     // It becomes the name of a folder, and `hubUrl` may be anybody's.
     if (!COMMIT.test(sha)) throw noCommit(source, sha);
-    await replaceFile(reference, new TextEncoder().encode(sha));
+    await replaceFile(source, reference, new TextEncoder().encode(sha));
     return sha;
   } catch (error) {
     if (error instanceof DomainError) throw error;
@@ -118,11 +118,12 @@ async function fetchFile(source: HubTokenizerSource, commit: string, target: str
   const name = target.slice(dirname(target).length + 1);
   const blob = await downloadFile({ repo: source.hub, path: name, revision: commit, ...accessOf(source) });
   if (blob === null) return false;
-  await replaceFile(target, new Uint8Array(await blob.arrayBuffer()));
+  await replaceFile(source, target, new Uint8Array(await blob.arrayBuffer()));
   return true;
 }
 
-async function replaceFile(target: string, content: Uint8Array): Promise<void> {
+async function replaceFile(source: HubTokenizerSource, target: string, content: Uint8Array): Promise<void> {
+  await requireNoLinks(join(source.cacheFolder, 'tokenizers'), target);
   const partial = `${target}.${randomUUID()}.partial`;
   try {
     await mkdir(dirname(target), { recursive: true });

@@ -7,6 +7,10 @@ import { openToRead } from '../../stores/reading';
 
 const READ_BYTES = 1024 * 1024;
 const LINE_BREAK = 10;
+/** Files can be anybody's, and of holes. A row is far shorter; of a longer one nothing is kept, and it counts as none. */
+const LONGEST_LINE = 64 * READ_BYTES;
+/** As much as is read of a journal elsewhere. */
+const MOST_BYTES = 512 * READ_BYTES;
 
 /** The file that rows are read from, and how far. */
 interface Place {
@@ -14,11 +18,11 @@ interface Place {
   offset: number;
   /** Rows read from it. */
   rowCount: number;
-  /** Bytes of a row whose end is not written yet. */
-  rest: Buffer;
+  /** Pieces of a row whose end is not written yet; null where it is too long. */
+  rest: Buffer[] | null;
 }
 
-const NOWHERE: Place = { identity: '', offset: 0, rowCount: 0, rest: Buffer.alloc(0) };
+const beginningOf = (identity: string): Place => ({ identity, offset: 0, rowCount: 0, rest: [] });
 
 /**
  * The rows of one journal as they were told to others.
@@ -31,7 +35,7 @@ export class JournalMirror {
   readonly lines: string[] = [];
   /** How many rows were left each time some became void, in the order it happened. */
   readonly cuts: number[] = [];
-  private place: Place = { ...NOWHERE };
+  private place = beginningOf('');
 
   constructor(
     private readonly folder: string,
@@ -73,19 +77,31 @@ export class JournalMirror {
   private enter({ ino, birthtimeNs, size }: BigIntStats): void {
     const identity = `${ino}:${birthtimeNs}`;
     const isSame = identity === this.place.identity && size >= BigInt(this.place.offset);
-    if (!isSame) this.place = { ...NOWHERE, identity };
+    if (!isSame) this.place = beginningOf(identity);
   }
 
   private async readSome(file: FileHandle): Promise<boolean> {
     const { place } = this;
+    if (place.offset >= MOST_BYTES) return false;
     const { bytesRead, buffer } = await file.read(Buffer.alloc(READ_BYTES), 0, READ_BYTES, place.offset);
     if (bytesRead === 0) return false;
     place.offset += bytesRead;
-    const bytes = Buffer.concat([place.rest, buffer.subarray(0, bytesRead)]);
-    const end = bytes.lastIndexOf(LINE_BREAK) + 1;
-    place.rest = bytes.subarray(end);
-    for (const line of bytes.toString('utf8', 0, end).split('\n')) this.accept(line);
+    this.take(buffer.subarray(0, bytesRead));
     return bytesRead === READ_BYTES;
+  }
+
+  /** Once a piece, however long the row is that it belongs to. */
+  private take(bytes: Buffer): void {
+    const { place } = this;
+    const end = bytes.lastIndexOf(LINE_BREAK) + 1;
+    if (end > 0) {
+      const first = place.rest === null ? bytes.indexOf(LINE_BREAK) + 1 : 0;
+      const rows = Buffer.concat([...(place.rest ?? []), bytes.subarray(first, end)]);
+      place.rest = [];
+      for (const line of rows.toString('utf8').split('\n')) this.accept(line);
+    }
+    place.rest?.push(Buffer.from(bytes.subarray(end)));
+    if (place.rest !== null && lengthOf(place.rest) > LONGEST_LINE) place.rest = null;
   }
 
   private accept(line: string): void {
@@ -100,4 +116,8 @@ export class JournalMirror {
     this.lines.length = count;
     this.cuts.push(count);
   }
+}
+
+function lengthOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }

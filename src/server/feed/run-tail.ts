@@ -33,6 +33,7 @@ export class RunTail implements FeedSource {
   private readonly work: Promise<void>;
   private statusAt = Number.NEGATIVE_INFINITY;
   private version = 0;
+  private warnedOf: string | null = null;
 
   constructor(private readonly options: TailOptions) {
     this.owner = options.owner;
@@ -72,10 +73,18 @@ export class RunTail implements FeedSource {
         await this.look();
       } catch (error) {
         // A disk that is away may come back; what was told stays true.
-        logger.warn({ err: error, folder: this.options.folder }, 'cannot read a run that is followed');
+        this.warnOnce(logger, error);
       }
       await pause(pollMs, signal);
     }
+  }
+
+  /** It is tried again several times a second. */
+  private warnOnce(logger: Logger, error: unknown): void {
+    const reason = String(error);
+    if (reason === this.warnedOf) return;
+    this.warnedOf = reason;
+    logger.warn({ err: error, folder: this.options.folder }, 'cannot read a run that is followed');
   }
 
   private async look(): Promise<void> {

@@ -62,6 +62,14 @@ test('a pipe is refused by its path, whatever it stands for', () => {
   expect(isOwnDatabase(path.join(data, 'temporal.db'))).toBe(false);
 });
 
+test('a folder in the place of a lock is refused by its path', () => {
+  mkdirSync(path.join(data, 'dev.lock'));
+
+  expect(() => {
+    requirePlainParts(data);
+  }).toThrow(`${path.join(data, 'dev.lock')} is a folder`);
+});
+
 test('a file in the place of a folder is refused by its path', () => {
   writeFileSync(path.join(data, 'clients'), '');
 

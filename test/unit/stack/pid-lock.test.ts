@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -98,4 +107,12 @@ test('goes to exactly one of many who find it stale at the same time', async () 
 test('identifies no process that has ended', () => {
   expect(identifyProcess(deadPid())).toBeNull();
   expect(identifyProcess(process.pid)?.pid).toBe(process.pid);
+});
+
+test('a takeover that came with its folder, from any time to come, holds nobody', async () => {
+  await writeLock({});
+  mkdirSync(`${file}.takeover`);
+  utimesSync(`${file}.takeover`, 4_102_444_800, 4_102_444_800);
+
+  expect(await takePidLock(file)).toHaveProperty('lock');
 });

@@ -180,6 +180,19 @@ describe('from the hub', () => {
     expect((await loadTokenizer(source)).vocabSize).toBe(267);
   });
 
+  test('nothing is written through a link that came with the cache', async () => {
+    server = await startHubServer({ kind: 'models', files });
+    const source = { hub: 'org/name', cacheFolder: folder, hubUrl: server.url };
+    const elsewhere = join(folder, 'elsewhere');
+    await mkdir(elsewhere);
+    await mkdir(join(folder, 'tokenizers'));
+    await symlink(elsewhere, join(folder, 'tokenizers', 'org--name'));
+
+    await expect(loadTokenizer(source)).rejects.toThrow('is a link');
+
+    expect(await readdir(elsewhere)).toEqual([]);
+  });
+
   test('files put into the local folder are used instead of the hub', async () => {
     server = await startHubServer({ kind: 'models', files: {} });
     const source = { hub: 'org/name', cacheFolder: folder, hubUrl: server.url };

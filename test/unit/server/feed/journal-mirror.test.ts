@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { appendFileSync, copyFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -127,4 +127,14 @@ test('rows that are missing when the run is over will not come any more', async 
   expect(await look()).toEqual([1, 2]);
   expect(mirror.cuts).toEqual([2]);
   await second.close();
+});
+
+test('passes over a row without an end, however long it is, and goes on after it', async () => {
+  writeFileSync(path(), '{"step":1}\n');
+  truncateSync(path(), 200 * 1024 * 1024);
+  appendFileSync(path(), '"}\n{"step":2}\n{"st');
+  expect(await look()).toEqual([1, 2]);
+
+  appendFileSync(path(), 'ep":3}\n');
+  expect(await look()).toEqual([1, 2, 3]);
 });
