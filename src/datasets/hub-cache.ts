@@ -1,29 +1,22 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, normalize, relative, sep } from 'node:path';
+import { stat, writeFile } from 'node:fs/promises';
+import { join, normalize, relative, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { datasetInfo, downloadFile, listFiles } from '@huggingface/hub';
+import { downloadFile, listFiles } from '@huggingface/hub';
 import { z } from 'zod';
-import type { Patience } from '../core/concurrency/patient-fetch';
-import { hubFetch } from '../core/concurrency/hub-fetch';
 import { DomainError } from '../core/errors';
-import { explain, isOutage, noSuchFile, notFetchedHere } from './hub-errors';
-import type { HubRepository } from './hub-errors';
-import { isThere, KeptHere, plainStats, requireNoLinks } from './kept-here';
+import { explained, requestTo, resolveCommit } from '../hub/hub-access';
+import type { HubAccess } from '../hub/hub-access';
+import { isOutage, notFetchedHere } from '../hub/hub-errors';
+import type { HubRepository } from '../hub/hub-errors';
+import { KeptFolder, plainStats } from '../hub/kept-folder';
 
-export interface HubAccess {
-  /** Where fetched files are kept: `datasets/OWNER--NAME/COMMIT/FILE`. */
-  readonly cacheFolder: string;
-  readonly token?: string;
-  /** A mirror of the hub. */
-  readonly hubUrl?: string;
-  /** How long a silent hub is waited for. */
-  readonly patience?: Patience;
-}
-
-/** One commit of a dataset on the hub, kept in a folder once read. What somebody else put into that folder is not taken for it. */
+/**
+ * One commit of a dataset on the hub, kept in `<cacheFolder>/datasets/OWNER--NAME/COMMIT/FILE` once read. What somebody else put into
+ * that folder is not taken for it.
+ */
 export interface HubSnapshot {
   readonly commit: string;
   list(): Promise<string[]>;
@@ -35,50 +28,42 @@ const Listing = z.array(z.object({ path: z.string(), size: z.number(), sha256: z
 type Listing = z.infer<typeof Listing>;
 
 const LISTING = '.listing.json';
-const COMMIT = /^[0-9a-f]{40}$/;
 
-export async function openHub(access: HubAccess, repository: HubRepository): Promise<HubSnapshot> {
-  if (access.token && !access.token.startsWith('hf_')) {
-    throw new DomainError(
-      'unauthorized',
-      'The Hugging Face token does not begin with "hf_". Correct HF_TOKEN.',
-    );
-  }
-  const credentials = {
-    ...(access.token ? { accessToken: access.token } : {}),
-    ...(access.hubUrl ? { hubUrl: access.hubUrl } : {}),
-    fetch: hubFetch(access, access.patience),
-  };
-  const commit = await guard(repository, access, () => resolveCommit(repository, credentials));
-  const files = new CommitFolder(join(access.cacheFolder, 'datasets'), {
-    ...{ repository, commit },
-    request: { repo: { type: 'dataset', name: repository.name }, revision: commit, ...credentials },
+export async function openHub(
+  access: HubAccess,
+  named: Pick<HubRepository, 'name' | 'revision'>,
+): Promise<HubSnapshot> {
+  const repository = {
+    ...named,
+    kind: 'dataset',
+    otherwise: 'give the path of files that you saved',
+  } as const;
+  const repo = { type: 'dataset', name: repository.name } as const;
+  const credentials = requestTo(access);
+  const commit = await resolveCommit(access, repository);
+  const folder = join(access.cacheFolder, 'datasets', repository.name.replaceAll('/', '--'), commit);
+  const files = new CommitFolder(new KeptFolder(access.cacheFolder, folder), {
+    repository,
+    request: { repo, revision: commit, ...credentials },
   });
   return {
     commit,
-    list: () => guard(repository, access, () => files.list()),
-    fetch: (path) => guard(repository, access, () => files.fetch(path)),
+    list: () => explained(access, repository, () => files.list()),
+    fetch: (path) => explained(access, repository, () => files.fetch(path)),
   };
 }
 
 interface Commit {
   readonly repository: HubRepository;
-  readonly commit: string;
   readonly request: Omit<Parameters<typeof downloadFile>[0], 'path'> & Parameters<typeof listFiles>[0];
 }
 
 /** Of the files in it, those that were fetched here count. */
 class CommitFolder {
-  private readonly folder: string;
-  private readonly kept: KeptHere;
-
   constructor(
-    private readonly root: string,
+    private readonly kept: KeptFolder,
     private readonly of: Commit,
-  ) {
-    this.folder = join(root, of.repository.name.replaceAll('/', '--'), of.commit);
-    this.kept = new KeptHere(this.folder);
-  }
+  ) {}
 
   async list(): Promise<string[]> {
     const listing = await this.knowingWhatIsThere(LISTING, () => this.listing());
@@ -86,8 +71,8 @@ class CommitFolder {
   }
 
   async fetch(path: string): Promise<string> {
-    const target = insideFolder(this.folder, path);
-    const own = relative(this.folder, target);
+    const target = insideFolder(this.kept.path, path);
+    const own = relative(this.kept.path, target);
     if (!(await this.kept.has(own))) await this.knowingWhatIsThere(own, () => this.download(own));
     return target;
   }
@@ -100,37 +85,30 @@ class CommitFolder {
       if (entry.type === 'file')
         found.push({ path: entry.path, size: entry.size, sha256: entry.lfs?.oid ?? null });
     }
-    await this.keep(LISTING, (partial) => writeFile(partial, JSON.stringify(found)));
+    await this.kept.write(LISTING, (partial) => writeFile(partial, JSON.stringify(found)));
     return found;
   }
 
   private async download(path: string): Promise<void> {
     const listing = await this.listing();
     const expected = listing.find((entry) => entry.path === path);
-    if (await isAsListed(join(this.folder, path), expected)) return this.kept.add(path);
+    if (await isAsListed(join(this.kept.path, path), expected)) return this.kept.confirm(path);
     const blob = await downloadFile({ ...this.of.request, path });
     if (blob === null) throw noSuchFile(this.of.repository, path, pathsOf(listing));
-    await this.keep(path, async (partial) => {
+    await this.kept.write(path, async (partial) => {
       const most = expected?.size ?? Infinity;
       await pipeline(Readable.fromWeb(blob.stream()), upTo(most, path), createWriteStream(partial));
       await verify(partial, path, expected);
     });
   }
 
-  private async keep(path: string, write: (partial: string) => Promise<void>): Promise<void> {
-    const target = join(this.folder, path);
-    await requireNoLinks(this.root, target);
-    await writeWhole(target, write);
-    await this.kept.add(path);
-  }
-
   /** A hub that is away is no reason to believe a file that came from elsewhere, but one to say what it would take. */
   private async knowingWhatIsThere<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
-    const wasThere = await isThere(join(this.folder, path));
+    const wasThere = await this.kept.isTaken(path);
     try {
       return await work();
     } catch (error) {
-      throw wasThere && isOutage(error) ? notFetchedHere(error, this.of.repository, this.folder) : error;
+      throw wasThere && isOutage(error) ? notFetchedHere(error, this.of.repository, this.kept.path) : error;
     }
   }
 }
@@ -139,36 +117,11 @@ function pathsOf(listing: Listing): string[] {
   return listing.map((entry) => entry.path);
 }
 
-async function resolveCommit(
-  { name, revision }: HubRepository,
-  credentials: { accessToken?: string; hubUrl?: string; fetch: typeof fetch },
-): Promise<string> {
-  if (revision && COMMIT.test(revision)) return revision;
-  const info = await datasetInfo({
-    name,
-    additionalFields: ['sha'],
-    ...(revision ? { revision } : {}),
-    ...credentials,
-  });
-  // It becomes the name of a folder, and `hubUrl` may be anybody's.
-  if (COMMIT.test(info.sha)) return info.sha;
-  throw new DomainError(
-    'unreachable',
-    `The hub names ${JSON.stringify(info.sha.slice(0, 100))} as the commit of "${name}", which is none. Correct HF_ENDPOINT.`,
+function noSuchFile({ name }: HubRepository, path: string, paths: readonly string[]): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `Dataset "${name}" has no file "${path}". Its files: ${paths.slice(0, 12).join(', ')}.`,
   );
-}
-
-/** A whole file or none, also after a power loss: what is there is not fetched again. */
-async function writeWhole(target: string, write: (partial: string) => Promise<void>): Promise<void> {
-  await mkdir(dirname(target), { recursive: true });
-  const partial = `${target}.${randomUUID()}.partial`;
-  try {
-    await write(partial);
-    await sync(partial);
-    await rename(partial, target);
-  } finally {
-    await rm(partial, { force: true });
-  }
 }
 
 /** What the hub sends of a file, as long as it is no more than it listed. */
@@ -177,40 +130,24 @@ function upTo(most: number, path: string) {
     let byteCount = 0;
     for await (const chunk of chunks) {
       byteCount += chunk.length;
-      if (byteCount > most) {
-        throw new DomainError(
-          'unreachable',
-          `"${path}" came from the hub with more than its ${most} bytes. Start again to fetch it once more.`,
-          { retryable: true },
-        );
-      }
+      if (byteCount > most) throw otherThanListed(path, `more than its ${most} bytes`);
       yield chunk;
     }
   };
 }
 
-async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
 async function verify(file: string, path: string, expected: Listing[number] | undefined): Promise<void> {
   const { size } = await stat(file);
-  if (expected && size !== expected.size) {
-    throw new DomainError(
-      'unreachable',
-      `"${path}" came from the hub with ${size} bytes instead of ${expected.size}. Start again to fetch it once more.`,
-      { retryable: true },
-    );
-  }
+  if (expected && size !== expected.size)
+    throw otherThanListed(path, `${size} bytes instead of ${expected.size}`);
   if (!expected?.sha256 || (await sha256Of(file)) === expected.sha256) return;
-  throw new DomainError(
+  throw otherThanListed(path, 'other bytes than its commit names');
+}
+
+function otherThanListed(path: string, what: string): DomainError {
+  return new DomainError(
     'unreachable',
-    `"${path}" came from the hub with other bytes than its commit names. Start again to fetch it once more.`,
+    `"${path}" came from the hub with ${what}. Start again to fetch it once more.`,
     { retryable: true },
   );
 }
@@ -235,17 +172,4 @@ function insideFolder(folder: string, path: string): string {
     'bad-dataset',
     `File name "${path}" leaves the dataset's folder. Name a file of the dataset.`,
   );
-}
-
-async function guard<Result>(
-  repository: HubRepository,
-  access: HubAccess,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof DomainError) throw error;
-    throw explain(error, repository, access.token);
-  }
 }

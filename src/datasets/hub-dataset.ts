@@ -1,9 +1,7 @@
+import type { HubAccess } from '../hub/hub-access';
 import type { DatasetFile, DatasetSource } from './dataset';
 import { chooseFiles } from './hub-file-choice';
 import { openHub } from './hub-cache';
-import type { HubAccess } from './hub-cache';
-
-export type { HubAccess } from './hub-cache';
 
 export interface HubDatasetSpec {
   /** `owner/name` of a dataset. */

@@ -6,7 +6,8 @@ import type { DatasetFile, RawRow, SkippedRow } from './dataset';
 import { copyAsWritten } from '../core/json-source';
 import { requireFile } from './local-files';
 import { streamFileRows } from './file-rows';
-import type { HubAccess, HubDatasetSpec } from './hub-dataset';
+import type { HubAccess } from '../hub/hub-access';
+import type { HubDatasetSpec } from './hub-dataset';
 import { fetchHubDataset } from './hub-dataset';
 import { RowPlace, withPlace } from './row-place';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../../core/errors';
 import type { SkippedRow } from '../../datasets/dataset';
-import type { HubAccess } from '../../datasets/hub-dataset';
+import type { HubAccess } from '../../hub/hub-access';
 import type { RowStream } from '../../datasets/read-rows';
 import { streamRows } from '../../datasets/read-rows';
 import type { Row } from '../graders/row-grader';

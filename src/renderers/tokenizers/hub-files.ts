@@ -1,32 +1,29 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { randomUUID } from 'node:crypto';
-import { downloadFile, HubApiError, modelInfo } from '@huggingface/hub';
-import { hubFetch } from '../../core/concurrency/hub-fetch';
-import type { Patience } from '../../core/concurrency/patient-fetch';
+import { createWriteStream } from 'node:fs';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { downloadFile } from '@huggingface/hub';
 import { DomainError } from '../../core/errors';
-import { requireNoLinks } from '../../datasets/kept-here';
-import { isRecord } from '../reply-blocks';
+import { explained, isCommit, requestTo, resolveCommit } from '../../hub/hub-access';
+import type { HubAccess } from '../../hub/hub-access';
+import { notFetchedHere } from '../../hub/hub-errors';
+import type { HubRepository } from '../../hub/hub-errors';
+import { KeptFolder } from '../../hub/kept-folder';
 
-export interface HubTokenizerSource {
+export interface HubTokenizerSource extends HubAccess {
   /** `owner/name` of a model. */
   readonly hub: string;
   /** Branch, tag or commit; a commit needs no network once its files are cached. */
   readonly revision?: string;
-  readonly token?: string;
-  readonly cacheFolder: string;
-  /** A mirror of the hub. */
-  readonly hubUrl?: string;
-  /** How long a silent hub is waited for. */
-  readonly patience?: Patience;
 }
 
 /** The first that a model has counts. */
 const DEFINITIONS = ['tokenizer.json', 'tiktoken.model'];
 const OPTIONAL = ['tokenizer_config.json', 'chat_template.jinja'];
+const COMPLETE = '.complete';
 /** Of one answer; a file is held in memory, and the largest vocabularies take 40 MB. */
 const MOST_BYTES = 2 ** 29;
-const COMMIT = /^[0-9a-f]{40}$/;
 const MODEL_NAME = /^(?!\.)[\w.-]+(\/(?!\.)[\w.-]+)?$/;
 
 /**
@@ -38,7 +35,8 @@ const MODEL_NAME = /^(?!\.)[\w.-]+(\/(?!\.)[\w.-]+)?$/;
  *                                          local/       put there by a person; used instead of the hub
  * ```
  *
- * A commit that is there is not fetched again, and a hub that cannot be reached is no failure while a branch is known.
+ * A commit that was fetched here is not fetched again, and a hub that cannot be reached is no failure while a branch is known. What
+ * somebody else put into the cache is not taken for either.
  */
 export async function fetchTokenizerFiles(source: HubTokenizerSource): Promise<string> {
   if (!MODEL_NAME.test(source.hub)) {
@@ -51,95 +49,107 @@ export async function fetchTokenizerFiles(source: HubTokenizerSource): Promise<s
   for (const name of DEFINITIONS) {
     if (await exists(join(local, name))) return local;
   }
-  checkToken(source);
-  try {
-    const commit = await resolveCommit(source);
-    const folder = join(homeOf(source), commit);
-    // The marker is written last, so that a folder left behind by a crash is completed.
-    if (await exists(join(folder, '.complete'))) return folder;
-    await fetchDefinition(source, commit, folder);
-    for (const name of OPTIONAL) await fetchFile(source, commit, join(folder, name));
-    await replaceFile(source, join(folder, '.complete'), new Uint8Array());
-    return folder;
-  } catch (error) {
-    if (error instanceof DomainError) throw error;
-    throw explain(error, source);
-  }
+  const commit = await commitOf(source);
+  const kept = new KeptFolder(source.cacheFolder, join(homeOf(source), commit));
+  if (await isComplete(kept)) return kept.path;
+  const wasThere = await isAnyThere(kept);
+  await new Fetching(source, commit, kept).all().catch((error: unknown) => {
+    throw wasThere && isOutage(error) ? notFetchedHere(error.cause, repositoryOf(source), kept.path) : error;
+  });
+  return kept.path;
 }
 
 function homeOf({ cacheFolder, hub }: HubTokenizerSource): string {
   return join(cacheFolder, 'tokenizers', hub.replaceAll('/', '--'));
 }
 
-function checkToken({ token }: HubTokenizerSource): void {
-  if (!token || token.startsWith('hf_')) return;
-  throw new DomainError(
-    'unauthorized',
-    'The Hugging Face token does not begin with "hf_". Correct HF_TOKEN.',
-  );
+function repositoryOf(source: HubTokenizerSource): HubRepository {
+  const { hub, revision } = source;
+  const otherwise = `put its tokenizer.json and chat_template.jinja into ${join(homeOf(source), 'local')}`;
+  return { kind: 'model', name: hub, otherwise, ...(revision ? { revision } : {}) };
 }
 
-async function resolveCommit(source: HubTokenizerSource): Promise<string> {
+async function commitOf(source: HubTokenizerSource): Promise<string> {
   const { revision = 'main' } = source;
-  if (COMMIT.test(revision)) return revision;
-  const reference = join(homeOf(source), 'refs', encodeURIComponent(revision));
+  const repository = repositoryOf(source);
+  if (isCommit(revision)) return revision;
+  const references = new KeptFolder(source.cacheFolder, join(homeOf(source), 'refs'));
+  const reference = encodeURIComponent(revision);
   try {
-    const { sha } = await modelInfo({
-      name: source.hub,
-      additionalFields: ['sha'],
-      ...(source.revision ? { revision: source.revision } : {}),
-      ...accessOf(source),
-    });
-    // It becomes the name of a folder, and `hubUrl` may be anybody's.
-    if (!COMMIT.test(sha)) throw noCommit(source, sha);
-    await replaceFile(source, reference, new TextEncoder().encode(sha));
-    return sha;
+    const commit = await resolveCommit(source, repository);
+    await references.write(reference, (partial) => writeFile(partial, commit));
+    return commit;
   } catch (error) {
-    if (error instanceof DomainError) throw error;
-    const known = isOutage(error) ? await readKnown(reference) : null;
-    if (known === null) throw error;
-    return known;
+    if (!isOutage(error)) throw error;
+    const known = await references.read(reference);
+    if (known !== null && isCommit(known)) return known;
+    throw (await references.isTaken(reference))
+      ? notFetchedHere(error.cause, repository, references.path)
+      : error;
   }
 }
 
-async function readKnown(reference: string): Promise<string | null> {
-  const text = await readFile(reference, 'utf8').catch(() => '');
-  return COMMIT.test(text) ? text : null;
+/** An error of ours for a hub that cannot answer for now. */
+function isOutage(error: unknown): error is DomainError {
+  return error instanceof DomainError && error.code === 'unreachable' && error.retryable;
 }
 
-async function fetchDefinition(source: HubTokenizerSource, commit: string, folder: string): Promise<void> {
-  for (const name of DEFINITIONS) {
-    if (await fetchFile(source, commit, join(folder, name))) return;
+/** Whether the files that lie there are those of the commit, no more and no fewer. */
+async function isComplete(kept: KeptFolder): Promise<boolean> {
+  if (!(await kept.has(COMPLETE))) return false;
+  for (const name of [...DEFINITIONS, ...OPTIONAL]) {
+    if ((await kept.isTaken(name)) && !(await kept.has(name))) return false;
   }
-  throw noTokenizer(source);
+  return (await kept.has('tokenizer.json')) || kept.has('tiktoken.model');
 }
 
-async function fetchFile(source: HubTokenizerSource, commit: string, target: string): Promise<boolean> {
-  const name = target.slice(dirname(target).length + 1);
-  const blob = await downloadFile({ repo: source.hub, path: name, revision: commit, ...accessOf(source) });
-  if (blob === null) return false;
-  await replaceFile(source, target, new Uint8Array(await blob.arrayBuffer()));
-  return true;
+async function isAnyThere(kept: KeptFolder): Promise<boolean> {
+  const there = await Promise.all([...DEFINITIONS, ...OPTIONAL].map((name) => kept.isTaken(name)));
+  return there.includes(true);
 }
 
-async function replaceFile(source: HubTokenizerSource, target: string, content: Uint8Array): Promise<void> {
-  await requireNoLinks(join(source.cacheFolder, 'tokenizers'), target);
-  const partial = `${target}.${randomUUID()}.partial`;
-  try {
-    await mkdir(dirname(target), { recursive: true });
-    await writeFile(partial, content);
-    await rename(partial, target);
-  } finally {
-    await rm(partial, { force: true });
+class Fetching {
+  constructor(
+    private readonly source: HubTokenizerSource,
+    private readonly commit: string,
+    private readonly kept: KeptFolder,
+  ) {}
+
+  async all(): Promise<void> {
+    const repository = repositoryOf(this.source);
+    await explained(this.source, repository, async () => {
+      if (!(await this.definition())) throw noTokenizer(repository);
+      for (const name of OPTIONAL) await this.one(name);
+      // Written last, so that a folder left behind by a crash is completed.
+      await this.kept.write(COMPLETE, (partial) => writeFile(partial, ''));
+    });
   }
-}
 
-function accessOf({ token, hubUrl, patience }: HubTokenizerSource) {
-  return {
-    ...(token ? { accessToken: token } : {}),
-    ...(hubUrl ? { hubUrl } : {}),
-    fetch: hubFetch({ token, hubUrl }, patience, MOST_BYTES),
-  };
+  private async definition(): Promise<boolean> {
+    let isFound = false;
+    for (const name of DEFINITIONS) {
+      if (isFound) await this.kept.remove(name);
+      else isFound = await this.one(name);
+    }
+    return isFound;
+  }
+
+  /** False where the commit has none, and then there is none here. */
+  private async one(name: string): Promise<boolean> {
+    const { source, commit: revision, kept } = this;
+    const blob = await downloadFile({
+      ...{ repo: source.hub, path: name, revision },
+      ...requestTo(source, MOST_BYTES),
+    });
+    if (blob === null) {
+      await kept.remove(name);
+      return false;
+    }
+    await kept.write(name, (partial) =>
+      pipeline(Readable.fromWeb(blob.stream()), createWriteStream(partial, { flags: 'wx' })),
+    );
+    return true;
+  }
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -149,53 +159,9 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-function noTokenizer(source: HubTokenizerSource): DomainError {
+function noTokenizer({ name, otherwise }: HubRepository): DomainError {
   return new DomainError(
     'unknown-model',
-    `Model "${source.hub}" has no tokenizer.json or tiktoken.model on the hub. Use a model with one, or ${localRemedy(source)}.`,
-  );
-}
-
-function noCommit({ hub }: HubTokenizerSource, sha: string): DomainError {
-  return new DomainError(
-    'unreachable',
-    `The hub names ${JSON.stringify(sha.slice(0, 100))} as the commit of "${hub}", which is none. Correct HF_ENDPOINT.`,
-  );
-}
-
-function localRemedy(source: HubTokenizerSource): string {
-  return `put its tokenizer.json and chat_template.jinja into ${join(homeOf(source), 'local')}`;
-}
-
-/** Whether the hub cannot answer for now, rather than refusing. */
-function isOutage(error: unknown): boolean {
-  const status = error instanceof HubApiError ? error.statusCode : null;
-  return status === null || status === 429 || status >= 500;
-}
-
-function explain(error: unknown, source: HubTokenizerSource): DomainError {
-  const { hub, revision, token } = source;
-  const status = error instanceof HubApiError ? error.statusCode : null;
-  if (status === 401 || status === 403) {
-    const remedy = token
-      ? 'Ask for access on its page with the account of your token'
-      : 'Set HF_TOKEN to a token of an account that may read it';
-    return new DomainError(
-      'unauthorized',
-      `Model "${hub}" is private, gated or does not exist. ${remedy}, or ${localRemedy(source)}.`,
-      { cause: error },
-    );
-  }
-  if (status === 404) {
-    const at = revision ? ` at revision "${revision}"` : '';
-    return new DomainError('unknown-model', `Model "${hub}"${at} is not on the hub. Check its name.`, {
-      cause: error,
-    });
-  }
-  const detail = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : String(error);
-  return new DomainError(
-    'unreachable',
-    `The tokenizer of "${hub}" could not be fetched: ${detail}. Check the network, or ${localRemedy(source)}.`,
-    { retryable: isOutage(error), cause: error },
+    `Model "${name}" has no tokenizer.json or tiktoken.model on the hub. Use a model with one, or ${otherwise}.`,
   );
 }

@@ -5,8 +5,8 @@ import { findBenchmark } from '../../../../src/evaluation/benchmarks';
 import type { Benchmark } from '../../../../src/evaluation/benchmarks/benchmark';
 import { createBenchmarkRowReader } from '../../../../src/evaluation/benchmarks/benchmark-rows';
 import { loadExamples } from '../../../../src/evaluation/benchmarks/load-examples';
-import type { HubServer } from '../../datasets/hub-server';
-import { COMMIT, startHubServer } from '../../datasets/hub-server';
+import type { HubServer } from '../../hub/hub-server';
+import { COMMIT, startHubServer } from '../../hub/hub-server';
 import { INVENTED_ROWS } from './invented-rows';
 
 let cacheFolder: string;

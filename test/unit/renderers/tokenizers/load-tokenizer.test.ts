@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { loadTokenizer } from '../../../../src/renderers/tokenizers/load-tokenizer';
-import type { HubServer } from '../../datasets/hub-server';
-import { COMMIT, startHubServer } from '../../datasets/hub-server';
+import type { HubServer } from '../../hub/hub-server';
+import { COMMIT, startHubServer } from '../../hub/hub-server';
 import { byteTokenizerDefinition, writeTokenizer } from '../byte-tokenizer-files';
 
 let folder: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { findRenderer } from '../../../../src/renderers/find-renderer';
 import { loadTokenizer } from '../../../../src/renderers/tokenizers/load-tokenizer';
-import { startHubServer } from '../../datasets/hub-server';
+import { startHubServer } from '../../hub/hub-server';
 
 const [CHINESE, SCRIPT] = [Buffer.from('中'), Buffer.from('文')];
 /** In the order of their ranks, behind the 256 bytes. */

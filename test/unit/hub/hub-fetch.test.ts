@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { hubFetch } from '../../../../src/core/concurrency/hub-fetch';
+import { hubFetch } from '../../../src/hub/hub-fetch';
 
 const TOKEN = 'hf_made_up';
 

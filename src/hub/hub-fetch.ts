@@ -1,5 +1,5 @@
-import type { Patience } from './patient-fetch';
-import { patientFetch } from './patient-fetch';
+import type { Patience } from '../core/concurrency/patient-fetch';
+import { patientFetch } from '../core/concurrency/patient-fetch';
 
 const HUB = 'https://huggingface.co';
 
