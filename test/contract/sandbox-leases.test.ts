@@ -3,11 +3,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -21,6 +23,9 @@ import { processesNaming } from '../../src/sandboxes/leases/processes-naming';
 import { DomainError } from '../../src/core/errors';
 import type { Sandbox, SandboxKind } from '../../src/sandboxes/sandbox';
 import { SandboxPool } from '../../src/sandboxes/sandbox-pool';
+
+const KEY = '0123456789abcdef01234567';
+const NAMED = `lease-${KEY}`;
 
 let root: string;
 let leases: Leases;
@@ -127,8 +132,8 @@ test('a lease of a living holder is left alone, and released by it', async () =>
 });
 
 test('a holder that nobody can ask is dead when it has been silent', async () => {
-  mkdirSync(join(leases.root, 'lease-elsewhere'), { recursive: true });
-  const file = join(leases.root, 'lease-elsewhere', 'lease.json');
+  mkdirSync(join(leases.root, NAMED), { recursive: true });
+  const file = join(leases.root, NAMED, 'lease.json');
   writeFileSync(file, JSON.stringify({ pid: 1, started: '1', place: 'another machine' }));
 
   expect(await leases.reap()).toBe(0);
@@ -138,16 +143,62 @@ test('a holder that nobody can ask is dead when it has been silent', async () =>
   expect(await leases.list()).toEqual([]);
 });
 
+test('nothing is removed but what has the name of a lease', async () => {
+  for (const name of ['lease-', 'lease-contracts', 'making-x', NAMED])
+    mkdirSync(join(leases.root, name), { recursive: true });
+  const bystander = spawn('/bin/sh', ['-c', 'read line', 'lease-contracts']);
+
+  expect(await leases.reap()).toBe(1);
+
+  expect(readdirSync(leases.root).sort()).toEqual(['lease-', 'lease-contracts', 'making-x']);
+  expect(processesNaming('lease-contracts')).toContain(bystander.pid);
+  bystander.stdin.end();
+  await once(bystander, 'close');
+});
+
+test.each([
+  [
+    'a link',
+    () => {
+      mkdirSync(join(root, 'mine', NAMED), { recursive: true });
+      symlinkSync(join(root, 'mine'), leases.root);
+    },
+  ],
+  [
+    'open to others',
+    () => {
+      mkdirSync(join(leases.root, NAMED), { recursive: true });
+      chmodSync(leases.root, 0o777);
+    },
+  ],
+  [
+    "somebody else's",
+    () => {
+      mkdirSync(join(leases.root, NAMED), { recursive: true });
+      // Only root can give it away; for others it is tried as open to all.
+      if (process.getuid?.() === 0) chownSync(leases.root, 65534, 65534);
+      else chmodSync(leases.root, 0o777);
+    },
+  ],
+])('a folder of leases that is %s is neither used nor swept', async (_what, make) => {
+  make();
+
+  expect(await leases.reap()).toBe(0);
+  await expect(leases.open()).rejects.toThrow('set TMPDIR to a folder of your own');
+
+  expect(readdirSync(leases.root)).toEqual([NAMED]);
+});
+
 test('a lease whose holder was killed while it put it together is removed, and of a living one it is not', async () => {
   const living = ownHolder();
   const killed = { ...living, started: '1' };
   for (const holder of [living, killed]) {
-    mkdirSync(join(leases.root, `making-0123.${nameOfHolder(holder)}`), { recursive: true });
+    mkdirSync(join(leases.root, `making-${KEY}.${nameOfHolder(holder)}`), { recursive: true });
   }
 
   await leases.reap();
 
-  expect(readdirSync(leases.root)).toEqual([`making-0123.${nameOfHolder(living)}`]);
+  expect(readdirSync(leases.root)).toEqual([`making-${KEY}.${nameOfHolder(living)}`]);
 });
 
 test('work whose sandbox is lost is done again in another one, and in the end told as an error', async () => {

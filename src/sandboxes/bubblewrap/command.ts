@@ -35,17 +35,20 @@ const NO_TERMINALS_BYTES = 4096;
 const PLAIN_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/tmp', LC_ALL: 'C.UTF-8' };
 /** Signals and timers that wait, of all processes. */
 const MOST_SIGNALS = 4096;
-/** bwrap and the tool that sets the limits count as processes too. */
+/** The first process counts too, and on older systems bwrap. */
 const OWN_PROCESSES = 2;
+/** Waits for the program and ends as it did. What a shell says of that, and sets in its environment, is no part of the program. */
+const FIRST_PROCESS = 'unset PWD OLDPWD SHLVL; exec 3>&2 2>/dev/null; (exec 2>&3 3>&-; exec "$@"); exit "$?"';
 
 /**
  * The arguments of bwrap for one program.
  *
- * The limits are set inside, after the user is no longer root: root is exempt from the limit of processes.
+ * The limits are set inside, after the user is no longer root: root is exempt from the limit of processes. They are set of the first process,
+ * which a program has power over, as over all of its user: bwrap's own would have none.
  */
 export function bubblewrapArguments({ tools, folder, zeros, argv, env, limits }: ConfinedCommand): string[] {
   return [
-    ...['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session'],
+    ...['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session', '--as-pid-1'],
     ...(tools.canForbidNamespaces ? ['--disable-userns'] : []),
     ...['--uid', String(NOBODY), '--gid', String(NOBODY), '--hostname', 'sandbox'],
     ...['--cap-drop', 'ALL'],
@@ -60,7 +63,8 @@ export function bubblewrapArguments({ tools, folder, zeros, argv, env, limits }:
     ...['--bind', folder, '/work', '--chdir', '/work', '--remount-ro', '/'],
     ...Object.entries({ ...PLAIN_ENVIRONMENT, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--json-status-fd', String(STATUS_DESCRIPTOR), '--seccomp', String(FILTER_DESCRIPTOR), '--'],
-    ...[tools.prlimit, ...limitArguments(limits), '--', ...argv],
+    // The folder is a name that whoever looks for what was left behind finds.
+    ...[tools.prlimit, ...limitArguments(limits), '--', '/bin/sh', '-c', FIRST_PROCESS, folder, ...argv],
   ];
 }
 

@@ -25,6 +25,10 @@ const LEASE_FILE = 'lease.json';
 const LEASE = 'lease-';
 /** Where a lease is put together before it has its name; `making-<key>.<holder>`, as it has no file that names its holder yet. */
 const MAKING = 'making-';
+/** Names of ours. Processes are killed by what is behind them, so that nothing shorter will do. */
+const NAME = /^(?:lease-|making-)[0-9a-f]{24}(?:\.|$)/;
+/** Others of the machine may write. */
+const OPEN_TO_OTHERS = 0o022;
 
 /**
  * The leases of a machine: `<root>/<id>/lease.json` names the holder and is touched every two seconds.
@@ -55,13 +59,9 @@ export class Leases {
 
   /** Removes what dead holders left; says how many leases that were. */
   async reap(): Promise<number> {
-    const names = await readdir(this.root).catch(() => []);
-    const dead = names.filter(
-      (name) =>
-        (name.startsWith(LEASE) || name.startsWith(MAKING)) &&
-        !this.held.has(idOf(name)) &&
-        this.isDead(name),
-    );
+    if (!this.isOurs()) return 0;
+    const names = await readdir(this.root);
+    const dead = names.filter((name) => NAME.test(name) && !this.held.has(idOf(name)) && this.isDead(name));
     for (const name of dead) {
       // One that cannot be removed now keeps nobody from removing the others.
       await removeLease(idOf(name), path.join(this.root, name)).catch(() => undefined);
@@ -116,13 +116,21 @@ export class Leases {
     return isSilent || (holder !== null && isHolderAlive(holder) === false);
   }
 
-  /** Others on this machine may own the temporary folder's entries; what is there must be ours. */
   private ensureRoot(): void {
     mkdirSync(this.root, { recursive: true, mode: 0o711 });
-    const found = lstatSync(this.root);
-    const isOurs = found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid());
-    if (isOurs) return;
-    throw new DomainError('refused', `sandbox: ${this.root} belongs to somebody else. Remove it.`);
+    if (this.isOurs()) return;
+    throw new DomainError(
+      'refused',
+      `sandbox: ${this.root} belongs to somebody else, or others may write to it. Remove it, or set TMPDIR to a folder of your own.`,
+    );
+  }
+
+  /** Everybody on this machine may put something of this name into the temporary folder: a folder of their own, or a link to one of ours. */
+  private isOurs(): boolean {
+    const found = lstatSync(this.root, { throwIfNoEntry: false });
+    if (!found?.isDirectory()) return false;
+    if (process.getuid === undefined) return true;
+    return found.uid === process.getuid() && (found.mode & OPEN_TO_OTHERS) === 0;
   }
 }
 
@@ -140,18 +148,23 @@ async function removeLease(id: string, folder: string): Promise<void> {
   await removeFolder(folder);
 }
 
-/** Also where a program took its own rights to its folders away, or made more of them in each other than a path may name. */
+/**
+ * Also where a program took its own rights to its folders away, or made more of them in each other than a path may name.
+ *
+ * Root needs no rights, and whoever has the user of its programs (nobody) could put a link in the place of a folder meanwhile.
+ */
 export async function removeFolder(folder: string): Promise<void> {
+  if (process.getuid?.() === 0) return removeStepwise(folder);
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   } catch {
     await openFolders(folder);
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => removeDeep(folder));
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => removeStepwise(folder));
   }
 }
 
-/** Folders in folders whose path is longer than the system takes at once. The program of that name goes down step by step. */
-async function removeDeep(folder: string): Promise<void> {
+/** That program goes from folder to folder, through no link, and so also where a path is longer than the system takes at once. */
+async function removeStepwise(folder: string): Promise<void> {
   await promisify(execFile)('/bin/rm', ['-rf', '--', folder], { env: {}, cwd: '/' });
 }
 

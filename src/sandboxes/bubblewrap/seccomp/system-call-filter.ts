@@ -31,8 +31,8 @@ const NO_SUCH_PROTOCOL = 93;
 const NOT_SUPPORTED = 95;
 const NO_SUCH_FAMILY = 97;
 
-/** What a process may ask for itself: the signal of its parent's death, dumps, its name, slack, whose orphans it takes, no new rights, huge pages. */
-const PROCESS_OPTIONS = [1, 2, 3, 4, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42];
+/** What a process may ask for itself: what signal of its parent's death it gets, dumps, its name, slack, whose orphans it takes, no new rights, huge pages. */
+const PROCESS_OPTIONS = [2, 3, 4, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42];
 const SOCKET_FAMILIES = [/* AF_UNIX */ 1, /* AF_INET */ 2, /* AF_INET6 */ 10, /* AF_NETLINK */ 16];
 const INTERNET_FAMILIES = [2, 10];
 /** Each type's own, TCP and UDP. */
@@ -72,7 +72,7 @@ function rulesFor(sharedBytes: number): readonly Rule[] {
     { calls: ['setxattr', 'lsetxattr', 'fsetxattr', 'setxattrat'], answer: NOT_SUPPORTED },
     // The machine has so many contexts for all, and their rings lie in the system.
     { calls: ['io_setup'], answer: NO_SUCH_CALL },
-    // A process may ask for tables and filters of its own, of gigabytes, that lie in the system.
+    // A process may ask for tables and filters of its own, of gigabytes, that lie in the system; and to live on when what watches over it dies.
     { calls: ['prctl'], when: [{ argument: 0, is: 'noneOf', values: PROCESS_OPTIONS }], answer: INVALID },
     // Filters of dead processes live on with what hears of them.
     { calls: ['seccomp'], answer: NO_SUCH_CALL },
