@@ -1,4 +1,4 @@
-import { EndlessTemplate } from '../../../../src/renderers/jinja/values';
+import { EndlessTemplate } from '../../../../src/renderers/jinja/template-error';
 import { compileTemplate } from '../../../../src/renderers/template-environment';
 
 const LONG = "{% set b = 'a' * 19999000 %}";
