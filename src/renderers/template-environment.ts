@@ -1,7 +1,10 @@
 import { FIXED_DAY } from './fixed-day';
+import { makeEntries, makeItems } from './jinja/made-values';
 import { textOf } from './jinja/python-text';
 import { JinjaTemplate } from './jinja/template';
-import { Callable, integerOf, isList, isMap, itemsOf, Namespace, TemplateError } from './jinja/values';
+import { TemplateError } from './jinja/template-error';
+import { replacedEach } from './jinja/text-writer';
+import { Callable, integerOf, isList, isMap, itemsOf, Namespace } from './jinja/values';
 import type { Keywords, Value } from './jinja/values';
 
 /** Renders one chat template with different conversations. */
@@ -26,6 +29,9 @@ const FIXED_DATE = new Map([
 /** A range of more numbers than this is refused, as in Jinja's sandbox. */
 const LONGEST_RANGE = 100_000;
 
+/** So many items of a list take as much as an integer that it holds. */
+const ITEMS_OF_INTEGER = 3;
+
 export function compileTemplate(source: string): ChatTemplate {
   const template = new JinjaTemplate(source);
   return (values) => template.render({ ...GLOBALS, ...values });
@@ -36,7 +42,7 @@ const GLOBALS: Readonly<Record<string, Value>> = {
     throw new TemplateError(textOf(message));
   }),
   strftime_now: new Callable(([format]) =>
-    textOf(format).replace(/%\w/g, (part) => FIXED_DATE.get(part) ?? part),
+    replacedEach(textOf(format), /%\w/g, ([part]) => FIXED_DATE.get(part) ?? part),
   ),
   range: new Callable(range),
   dict: new Callable((positional, keywords) => new Map(entriesOf(positional, keywords))),
@@ -59,10 +65,12 @@ function range([first, second, by]: readonly Value[]): Value {
     throw new TemplateError(
       `Range too big. The sandbox blocks ranges larger than MAX_RANGE (${LONGEST_RANGE}).`,
     );
+  makeItems(length, ITEMS_OF_INTEGER);
   return Array.from({ length }, (_, index) => BigInt(from + index * step));
 }
 
 function entriesOf([source]: readonly Value[], keywords: Keywords): [Value, Value][] {
+  makeEntries(isMap(source) ? source.size : itemsOf(source).length);
   const given = isMap(source) ? [...source] : itemsOf(source).map(pairOf);
   return [...given, ...keywords];
 }

@@ -32,13 +32,7 @@ export function findBoxes(text: string): readonly Box[] {
 
 /** The last box is begun and never closed, as where a completion was cut off: the ones before it are not its answer. */
 export function endsInOpenBox(text: string): boolean {
-  for (const { 0: command, index } of [...text.matchAll(BOX)].toReversed()) {
-    const after = index + command.length;
-    const open = openingBehind(text, after);
-    if (open !== null) return !isClosed(text, open);
-    if (BARE.test(text.slice(after, after + 80))) return false;
-  }
-  return false;
+  return allBoxes(text).at(-1)?.content === null;
 }
 
 /**
@@ -95,18 +89,6 @@ function boxBehind(
 function openingBehind(text: string, after: number): number | null {
   const open = text[after] === ' ' && text[after + 1] === '{' ? after + 1 : after;
   return text[open] === '{' ? open : null;
-}
-
-/** Whether as many braces close behind an opening one as open. */
-function isClosed(text: string, open: number): boolean {
-  let depth = 0;
-  for (let index = open; index < text.length; index++) {
-    const character = text[index];
-    if (character === '\\') index++;
-    else if (character === '{') depth++;
-    else if (character === '}' && --depth === 0) return true;
-  }
-  return false;
 }
 
 /** Closing brace of each opening one; `\{` and `\}` are text. */

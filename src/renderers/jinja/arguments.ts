@@ -1,3 +1,4 @@
+import { makeEntries, makeItems } from './made-values';
 import { textOf } from './python-text';
 import type { Expression, Scope } from './scope';
 import type { TokenReader } from './token-reader';
@@ -52,7 +53,9 @@ function readArgument(tokens: TokenReader, expression: () => Expression): Adder 
 
 function spread(values: Expression): Adder {
   return (scope, { positional }) => {
-    for (const item of itemsOf(values(scope))) positional.push(item);
+    const items = itemsOf(values(scope));
+    makeItems(items.length);
+    for (const item of items) positional.push(item);
   };
 }
 
@@ -60,6 +63,7 @@ function spreadKeywords(values: Expression): Adder {
   return (scope, { keywords }) => {
     const value = values(scope);
     if (!isMap(value)) return;
+    makeEntries(value.size);
     for (const [key, item] of value) keywords.set(textOf(key), item);
   };
 }

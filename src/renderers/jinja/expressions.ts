@@ -1,15 +1,17 @@
 import type { ArgumentReader } from './arguments';
 import { NO_ARGUMENTS, readArguments } from './arguments';
 import { findFilter } from './filters';
+import { readDict, readList } from './collections';
 import { attributeOf, itemOf, sliceOf } from './members';
-import { chained, madeOf, wholeOf } from './made-values';
+import { chained, makeItems, wholeOf } from './made-values';
 import { BINARY, COMPARISONS, negate, positive } from './operators';
 import { textOf } from './python-text';
 import { constant, LITERALS } from './literals';
 import type { Expression } from './scope';
+import { TemplateError } from './template-error';
 import { findTest } from './tests';
 import type { TokenReader } from './token-reader';
-import { Callable, isTrue, TemplateError, Tuple, typeName } from './values';
+import { Callable, isTrue, Tuple, typeName } from './values';
 import type { Value } from './values';
 
 const COMPARISON = new Set(['==', '!=', '<', '<=', '>', '>=']);
@@ -29,7 +31,10 @@ export class ExpressionParser {
       if (this.endsTuple()) break;
       items.push(read());
     }
-    return (scope) => Tuple.from(items, (item) => item(scope));
+    return (scope) => {
+      makeItems(items.length);
+      return Tuple.from(items, (item) => item(scope));
+    };
   }
 
   expression(): Expression {
@@ -72,7 +77,7 @@ export class ExpressionParser {
     return (scope) => {
       const { positional, keywords } = read(scope);
       const value = wholeOf(operand(scope));
-      return madeOf(value, findFilter(name)(value, positional, keywords));
+      return findFilter(name)(value, positional, keywords);
     };
   }
 
@@ -206,35 +211,13 @@ export class ExpressionParser {
   }
 
   private bracketed(opening: string): Expression {
-    if (opening === '[') return this.list();
-    if (opening === '{') return this.dict();
+    if (opening === '[') return readList(this.tokens, () => this.expression());
+    if (opening === '{') return readDict(this.tokens, () => this.expression());
     if (opening !== '(') throw this.tokens.problem(`unexpected "${opening}"`);
     if (this.tokens.skip(')')) return () => new Tuple();
     const value = this.tuple();
     this.tokens.expect(')');
     return value;
-  }
-
-  private list(): Expression {
-    const items: Expression[] = [];
-    while (!this.tokens.skip(']')) {
-      if (items.length > 0) this.tokens.expect(',');
-      if (this.tokens.skip(']')) break;
-      items.push(this.expression());
-    }
-    return (scope) => items.map((item) => item(scope));
-  }
-
-  private dict(): Expression {
-    const members: (readonly [Expression, Expression])[] = [];
-    while (!this.tokens.skip('}')) {
-      if (members.length > 0) this.tokens.expect(',');
-      if (this.tokens.skip('}')) break;
-      const key = this.expression();
-      this.tokens.expect(':');
-      members.push([key, this.expression()]);
-    }
-    return (scope) => new Map(members.map(([key, value]) => [key(scope), value(scope)]));
   }
 
   private postfix(operand: Expression): Expression {
@@ -275,7 +258,7 @@ export class ExpressionParser {
       const called = callee(scope);
       if (called instanceof Callable) {
         const { positional, keywords } = read(scope);
-        return madeOf(undefined, called.call(positional, keywords));
+        return called.call(positional, keywords);
       }
       if (called === undefined) throw new TemplateError('an undefined value is called');
       throw new TemplateError(`'${typeName(called)}' object is not callable`);

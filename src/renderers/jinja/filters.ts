@@ -1,24 +1,20 @@
+import { characterCount, sliceOfCharacters } from './characters';
 import type { JsonLayout } from './json';
 import { toJson } from './json';
 import type { Filter } from './list-filters';
 import { keyOf, LIST_FILTERS } from './list-filters';
-import { madeOf, makeText, repeatedText, wholeOf } from './made-values';
+import { lowered, madeNumber, makeItems, makeText, raised, repeatedText, wholeOf } from './made-values';
 import { formatted } from './operators';
 import { strip, textOf } from './python-text';
+import { TemplateError } from './template-error';
+import { capitalized, partsOf, replaced } from './text-methods';
+import { joinedTexts, replacedEach, rewritten, TextWriter } from './text-writer';
 import { withoutTags } from './without-tags';
-import { capitalized, replaced } from './text-methods';
-import {
-  charactersOf,
-  integerOf,
-  isMap,
-  isTrue,
-  itemsOf,
-  numberOf,
-  TemplateError,
-  Tuple,
-  typeName,
-} from './values';
+import { integerOf, isMap, isTrue, itemsOf, numberOf, pairsOf, Tuple, typeName } from './values';
 import type { Keywords, Value } from './values';
+
+/** An integer of more digits is none, as in Python. */
+const MOST_DIGITS = 4300;
 
 const FILTERS = new Map<string, Filter>([
   ...LIST_FILTERS,
@@ -29,8 +25,8 @@ const FILTERS = new Map<string, Filter>([
   ['string', (value) => textOf(value)],
   ['safe', (value) => textOf(value)],
   ['trim', (value, [set], keywords) => trimmed(value, set ?? keywords.get('chars'))],
-  ['upper', (value) => textOf(value).toUpperCase()],
-  ['lower', (value) => textOf(value).toLowerCase()],
+  ['upper', (value) => raised(textOf(value))],
+  ['lower', (value) => lowered(textOf(value))],
   ['capitalize', (value) => capitalized(textOf(value))],
   ['title', (value) => titled(textOf(value))],
   [
@@ -50,21 +46,9 @@ const FILTERS = new Map<string, Filter>([
   ['forceescape', (value) => escaped(textOf(value))],
   ['center', centered],
   ['truncate', truncated],
-  ['wordcount', (value) => BigInt(textOf(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0)],
-  [
-    'striptags',
-    (value) =>
-      strip(withoutTags(textOf(value)))
-        .split(/\s+/)
-        .join(' '),
-  ],
-  [
-    'urlencode',
-    (value) =>
-      encodeURIComponent(textOf(value))
-        .replaceAll('%2F', '/')
-        .replace(/[!'()*]/g, percent),
-  ],
+  ['wordcount', wordCount],
+  ['striptags', (value) => replacedEach(strip(withoutTags(textOf(value))), /\s+/g, () => ' ')],
+  ['urlencode', (value) => rewritten(textOf(value), urlEncoded)],
 ]);
 
 export function findFilter(name: string): Filter {
@@ -75,12 +59,27 @@ export function findFilter(name: string): Filter {
 
 function mapped(value: Value, [name, ...rest]: readonly Value[], keywords: Keywords): Value {
   const attribute = keywords.get('attribute');
+  const items = itemsOf(value);
+  makeItems(items.length);
   if (name === undefined) {
     const fallback = keywords.get('default');
-    return itemsOf(value).map((item) => keyOf(item, attribute) ?? fallback);
+    return Array.from(items, (item) => keyOf(item, attribute) ?? fallback);
   }
   const filter = findFilter(textOf(name));
-  return itemsOf(value).map((item) => madeOf(item, filter(wholeOf(item), rest, keywords)));
+  return Array.from(items, (item) => filter(wholeOf(item), rest, keywords));
+}
+
+function wordCount(value: Value): bigint {
+  const words = textOf(value).matchAll(/[\p{L}\p{N}_]+/gu);
+  let count = 0n;
+  while (!words.next().done) count++;
+  return count;
+}
+
+function urlEncoded(text: string): string {
+  return encodeURIComponent(text)
+    .replaceAll('%2F', '/')
+    .replace(/[!'()*]/g, percent);
 }
 
 function percent(character: string): string {
@@ -121,22 +120,19 @@ function trimmed(value: Value, set: Value): string {
 }
 
 function titled(text: string): string {
-  return text
-    .split(/([-\s({[<]+)/)
-    .map((word) => capitalized(word))
-    .join('');
+  return replacedEach(text, /[^-\s({[<]+/g, ([word]) => capitalized(word));
 }
 
 function itemsFilter(value: Value): Value {
   if (value === undefined) return [];
-  if (isMap(value)) return Array.from(value, (entry) => Tuple.from(entry));
+  if (isMap(value)) return pairsOf(value);
   throw new TemplateError('Can only get item pairs from a mapping.');
 }
 
 function absolute(value: Value): Value {
   const number = numberOf(value);
   if (number === null) throw new TemplateError(`bad operand type for abs(): '${typeName(value)}'`);
-  return number < 0 ? -number : number;
+  return madeNumber(number < 0 ? -number : number);
 }
 
 function toInteger(value: Value, positional: readonly Value[], keywords: Keywords): Value {
@@ -148,7 +144,7 @@ function integerIn(value: Value, base: number): bigint | null {
   if (typeof value === 'string') {
     const text = strip(value).replaceAll('_', '');
     if (base !== 10) return integerOfBase(text.replace(/^0[xob]/i, ''), base);
-    if (/^[-+]?\d+$/.test(text)) return BigInt(text.replace(/^\+/, ''));
+    if (text.length <= MOST_DIGITS && /^[-+]?\d+$/.test(text)) return BigInt(text.replace(/^\+/, ''));
   }
   const number = floatOf(value);
   return number === null || !Number.isFinite(number) ? null : integerPart(value, number);
@@ -209,13 +205,15 @@ function indented(value: Value, positional: readonly Value[], keywords: Keywords
   const pad = typeof width === 'string' ? width : repeatedText(' ', integerOf(width, 'width'));
   const isFirst = isTrue(positional[1] ?? keywords.get('first'));
   const isBlank = isTrue(positional[2] ?? keywords.get('blank'));
-  const lines = `${textOf(value)}\n`.split('\n');
-  makeText(textOf(value).length + (lines.length - 1) * pad.length);
-  const kept = lines.slice(0, -1).map((line, index) => {
-    if (index === 0) return isFirst ? pad + line : line;
-    return line !== '' || isBlank ? pad + line : line;
-  });
-  return kept.join('\n');
+  const out = new TextWriter();
+  let end = '';
+  for (const line of partsOf(textOf(value), '\n')) {
+    out.add(end);
+    if (end === '' ? isFirst : line !== '' || isBlank) out.add(pad);
+    out.add(line);
+    end = '\n';
+  }
+  return out.text();
 }
 
 const ENTITIES = new Map([
@@ -227,27 +225,30 @@ const ENTITIES = new Map([
 ]);
 
 function escaped(text: string): string {
-  return text.replace(/[&<>'"]/g, (character) => ENTITIES.get(character) ?? character);
+  return rewritten(text, (slice) =>
+    slice.replace(/[&<>'"]/g, (character) => ENTITIES.get(character) ?? character),
+  );
 }
 
 function centered(value: Value, positional: readonly Value[], keywords: Keywords): Value {
   const text = textOf(value);
   const width = integerOf(positional[0] ?? keywords.get('width') ?? 80n, 'width');
-  const missing = Math.max(0, width - charactersOf(text).length);
+  const missing = Math.max(0, width - characterCount(text));
   const left = Math.floor(missing / 2) + (missing & width & 1);
   makeText(text.length + missing);
-  return ' '.repeat(left) + text + ' '.repeat(missing - left);
+  return joinedTexts([repeatedText(' ', left), text, repeatedText(' ', missing - left)]);
 }
 
 function truncated(value: Value, positional: readonly Value[], keywords: Keywords): Value {
   const option = (index: number, name: string, fallback: Value) =>
     positional[index] ?? keywords.get(name) ?? fallback;
-  const characters = charactersOf(textOf(value));
+  const text = textOf(value);
+  const count = characterCount(text);
   const length = integerOf(option(0, 'length', 255n), 'length');
   const end = textOf(option(2, 'end', '...'));
-  if (characters.length <= length + integerOf(option(3, 'leeway', 5n), 'leeway')) return textOf(value);
-  const cut = characters.slice(0, length - charactersOf(end).length).join('');
-  if (isTrue(option(1, 'killwords', false))) return cut + end;
-  const space = cut.lastIndexOf(' ');
-  return (space < 0 ? cut : cut.slice(0, space)) + end;
+  if (count <= length + integerOf(option(3, 'leeway', 5n), 'leeway')) return text;
+  const last = length - characterCount(end);
+  const cut = sliceOfCharacters(text, 0, last < 0 ? Math.max(0, last + count) : last);
+  const space = isTrue(option(1, 'killwords', false)) ? -1 : cut.lastIndexOf(' ');
+  return joinedTexts([space < 0 ? cut : cut.slice(0, space), end]);
 }

@@ -1,5 +1,8 @@
 import { floatText } from '../../core/python-float';
-import { TemplateError, Tuple, isList, isMap, typeName } from './values';
+import { makeEntries, repeatedText } from './made-values';
+import { TemplateError } from './template-error';
+import { addRewritten, TextWriter } from './text-writer';
+import { Tuple, isList, isMap, typeName } from './values';
 import type { Value } from './values';
 
 /** JSON text that is known to be valid, as Python reads it: nothing of a number is lost, keys stay in order. */
@@ -52,24 +55,63 @@ export interface JsonLayout {
 }
 
 /** `json.dumps`. */
-export function toJson(value: Value, layout: JsonLayout, depth = 0): string {
-  if (typeof value === 'string') return jsonString(value, layout);
-  if (isList(value)) {
-    const items = Array.from(value, (item) => toJson(item, layout, depth + 1));
-    return bracketed(['[', ']'], items, { layout, depth });
+export function toJson(value: Value, layout: JsonLayout): string {
+  const out = new TextWriter();
+  addJson(value, { out, layout, depth: 0 });
+  return out.text();
+}
+
+interface Place {
+  readonly out: TextWriter;
+  readonly layout: JsonLayout;
+  readonly depth: number;
+}
+
+function addJson(value: Value, place: Place): void {
+  if (typeof value === 'string') addString(value, place);
+  else if (isList(value)) addItems(value, place);
+  else if (isMap(value)) addMembers(value, place);
+  else place.out.add(scalarJson(value));
+}
+
+function addItems(items: readonly Value[], place: Place): void {
+  const inner = { ...place, depth: place.depth + 1 };
+  place.out.add('[');
+  items.forEach((item, index) => {
+    beginItem(index, inner);
+    addJson(item, inner);
+  });
+  if (items.length > 0) addLine(place);
+  place.out.add(']');
+}
+
+function addMembers(map: ReadonlyMap<Value, Value>, place: Place): void {
+  const inner = { ...place, depth: place.depth + 1 };
+  let index = 0;
+  place.out.add('{');
+  for (const [key, item] of place.layout.sortsKeys ? sortedMembers(map) : map) {
+    beginItem(index++, inner);
+    addString(keyText(key), inner);
+    place.out.add(place.layout.keySeparator);
+    addJson(item, inner);
   }
-  if (isMap(value)) {
-    const members = layout.sortsKeys ? sortedMembers(value) : [...value];
-    const written = members.map(
-      ([key, item]) =>
-        jsonString(keyText(key), layout) + layout.keySeparator + toJson(item, layout, depth + 1),
-    );
-    return bracketed(['{', '}'], written, { layout, depth });
-  }
-  return scalarJson(value);
+  if (map.size > 0) addLine(place);
+  place.out.add('}');
+}
+
+function beginItem(index: number, place: Place): void {
+  if (index > 0) place.out.add(place.layout.itemSeparator);
+  addLine(place);
+}
+
+function addLine({ out, layout: { indent }, depth }: Place): void {
+  if (indent === null) return;
+  out.add('\n');
+  out.add(repeatedText(' ', indent * depth));
 }
 
 function sortedMembers(map: ReadonlyMap<Value, Value>): [Value, Value][] {
+  makeEntries(map.size);
   return [...map].sort(([a], [b]) => (keyText(a) < keyText(b) ? -1 : 1));
 }
 
@@ -87,27 +129,19 @@ function scalarJson(value: Value): string {
   return Number.isFinite(value) ? floatText(value) : `${value < 0 ? '-' : ''}Infinity`;
 }
 
-function jsonString(text: string, { isAscii }: JsonLayout): string {
-  const json = JSON.stringify(text);
-  if (!isAscii) return json;
+function addString(text: string, { out, layout: { isAscii } }: Place): void {
+  out.add('"');
+  addRewritten(out, text, (slice) => {
+    const json = JSON.stringify(slice).slice(1, -1);
+    return isAscii ? asciiOf(json) : json;
+  });
+  out.add('"');
+}
+
+function asciiOf(json: string): string {
   return json.replace(/[\u007f-\uffff]/g, (unit) =>
     unit === '\x7f' ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-}
-
-interface Place {
-  readonly layout: JsonLayout;
-  readonly depth: number;
-}
-
-function bracketed(
-  [open, close]: readonly [string, string],
-  items: readonly string[],
-  { layout: { indent, itemSeparator }, depth }: Place,
-): string {
-  if (indent === null || items.length === 0) return open + items.join(itemSeparator) + close;
-  const line = (level: number) => `\n${' '.repeat(indent * level)}`;
-  return open + line(depth + 1) + items.join(itemSeparator + line(depth + 1)) + line(depth) + close;
 }
 
 /** Plain data as values of a template; whole numbers are integers. */

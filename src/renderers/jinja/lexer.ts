@@ -1,5 +1,5 @@
 import { stripEnd, stripStart } from './python-text';
-import { TemplateError } from './values';
+import { TemplateError } from './template-error';
 
 export interface Token {
   readonly type: 'text' | 'open' | 'close' | 'name' | 'string' | 'integer' | 'float' | 'operator';

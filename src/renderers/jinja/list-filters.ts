@@ -1,11 +1,13 @@
+import { charactersOf } from './characters';
 import { attributeOf, itemOf } from './members';
-import { joinedTexts, makeItems } from './made-values';
+import { lowered, makeEntries, makeItems } from './made-values';
 import { BINARY } from './operators';
 import { textOf } from './python-text';
+import { TemplateError } from './template-error';
 import { findTest } from './tests';
+import { joinedTexts, TextWriter } from './text-writer';
 import {
   areEqual,
-  charactersOf,
   compare,
   integerOf,
   isList,
@@ -13,10 +15,14 @@ import {
   isTrue,
   itemsOf,
   lengthOf,
-  TemplateError,
+  pairsOf,
   Tuple,
 } from './values';
 import type { Keywords, Value } from './values';
+
+/** So many items of a list take as much as one beside its key, and as a group. */
+const ITEMS_OF_KEYED = 6;
+const ITEMS_OF_GROUP = 12;
 
 /** `value | filter(…)`. */
 export type Filter = (value: Value, positional: readonly Value[], keywords: Keywords) => Value;
@@ -24,9 +30,9 @@ export type Filter = (value: Value, positional: readonly Value[], keywords: Keyw
 export const LIST_FILTERS: readonly (readonly [string, Filter])[] = [
   ['length', lengthOf],
   ['count', lengthOf],
-  ['list', (value) => [...itemsOf(value)]],
-  ['first', (value) => itemsOf(value)[0]],
-  ['last', (value) => itemsOf(value).at(-1)],
+  ['list', (value) => [...copyableItems(value)]],
+  ['first', (value) => itemAt(value, 0)],
+  ['last', (value) => itemAt(value, -1)],
   ['reverse', reversed],
   ['join', joined],
   ['sort', sorted],
@@ -54,14 +60,30 @@ function option(
 }
 
 function reversed(value: Value): Value {
-  if (typeof value === 'string') return charactersOf(value).toReversed().join('');
-  return itemsOf(value).toReversed();
+  if (typeof value === 'string') return joinedTexts(charactersOf(value).toReversed());
+  return copyableItems(value).toReversed();
+}
+
+function itemAt(value: Value, position: number): Value {
+  return typeof value === 'string' ? itemOf(value, BigInt(position)) : itemsOf(value).at(position);
+}
+
+/** What a list of as many others is made of, each of which takes as much as `size` items. */
+function copyableItems(value: Value, size = 1): readonly Value[] {
+  const items = itemsOf(value);
+  makeItems(items.length, size);
+  return items;
 }
 
 function joined(value: Value, positional: readonly Value[], keywords: Keywords): Value {
   const attribute = option(1, 'attribute', [positional, keywords]);
-  const items = itemsOf(value).map((item) => textOf(keyOf(item, attribute)));
-  return joinedTexts(items, textOf(option(0, 'd', [positional, keywords])));
+  const between = textOf(option(0, 'd', [positional, keywords]));
+  const out = new TextWriter();
+  itemsOf(value).forEach((item, index) => {
+    if (index > 0) out.add(between);
+    out.add(textOf(keyOf(item, attribute)));
+  });
+  return out.text();
 }
 
 /** A value by the path `a.b.0`; the value itself without one. */
@@ -75,14 +97,14 @@ export function keyOf(value: Value, attribute: Value): Value {
 
 /** Sorting tells no capitals from small letters unless it is asked to. */
 function sortKey(value: Value, isCaseSensitive: Value): Value {
-  return typeof value === 'string' && !isTrue(isCaseSensitive) ? value.toLowerCase() : value;
+  return typeof value === 'string' && !isTrue(isCaseSensitive) ? lowered(value) : value;
 }
 
 function sorted(value: Value, positional: readonly Value[], keywords: Keywords): Value {
   const given = [positional, keywords] as const;
   const [isCaseSensitive, attribute] = [option(1, 'case_sensitive', given), option(2, 'attribute', given)];
   const paths = attribute === undefined ? [undefined] : textOf(attribute).split(',');
-  const keyed = itemsOf(value).map((item) => ({
+  const keyed = copyableItems(value, ITEMS_OF_KEYED + paths.length).map((item) => ({
     item,
     key: paths.map((path) => sortKey(keyOf(item, path), isCaseSensitive)),
   }));
@@ -98,9 +120,10 @@ function sortedItems(value: Value, positional: readonly Value[], keywords: Keywo
   if (!isMap(value)) throw new TemplateError('dictsort needs a mapping');
   const given = [positional, keywords] as const;
   const index = (option(1, 'by', given) ?? 'key') === 'value' ? 1 : 0;
-  const keyed = [...value].map((entry) => ({
-    item: Tuple.from(entry),
-    key: sortKey(entry[index], option(0, 'case_sensitive', given)),
+  makeItems(value.size, ITEMS_OF_KEYED);
+  const keyed = pairsOf(value).map((item) => ({
+    item,
+    key: sortKey(item[index], option(0, 'case_sensitive', given)),
   }));
   return ordered(keyed, isTrue(option(2, 'reverse', given)));
 }
@@ -108,7 +131,7 @@ function sortedItems(value: Value, positional: readonly Value[], keywords: Keywo
 function unique(value: Value, positional: readonly Value[], keywords: Keywords): Value {
   const given = [positional, keywords] as const;
   const seen: Value[] = [];
-  return itemsOf(value).filter((item) => {
+  return copyableItems(value, 2).filter((item) => {
     const key = sortKey(keyOf(item, option(1, 'attribute', given)), option(0, 'case_sensitive', given));
     if (seen.some((one) => areEqual(one, key))) return false;
     seen.push(key);
@@ -148,7 +171,7 @@ interface Choice {
 function chosen(value: Value, positional: readonly Value[], { isKept, hasAttribute }: Choice): Value {
   const [name, ...rest] = hasAttribute ? positional.slice(1) : positional;
   const test = name === undefined ? isTrue : findTest(textOf(name));
-  return itemsOf(value).filter((item) => {
+  return copyableItems(value).filter((item) => {
     const tested = hasAttribute ? keyOf(item, positional[0]) : item;
     return test(tested, rest) === isKept;
   });
@@ -156,9 +179,11 @@ function chosen(value: Value, positional: readonly Value[], { isKept, hasAttribu
 
 function batches(value: Value, [count, fill]: readonly Value[]): Value {
   const size = integerOf(count, 'linecount');
-  const items = itemsOf(value);
-  if (fill !== undefined && fill !== null) makeItems(Math.max(size, items.length));
-  const lists = Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+  const items = copyableItems(value);
+  const listCount = Math.ceil(items.length / size);
+  makeEntries(listCount);
+  if (fill !== undefined && fill !== null) makeItems(listCount * size);
+  const lists = Array.from({ length: listCount }, (_, index) =>
     Array.from(items.slice(index * size, (index + 1) * size)),
   );
   return lists.map((list) =>
@@ -170,10 +195,10 @@ function batches(value: Value, [count, fill]: readonly Value[]): Value {
 
 function slices(value: Value, [count, fill]: readonly Value[]): Value {
   const size = integerOf(count, 'slices');
-  const items = itemsOf(value);
+  const items = copyableItems(value);
   const [each, more] = [Math.floor(items.length / size), items.length % size];
   let start = 0;
-  makeItems(size);
+  makeEntries(size);
   return Array.from({ length: size }, (_, index) => {
     const list = items.slice(start, start + each + (index < more ? 1 : 0));
     start += list.length;
@@ -186,7 +211,7 @@ function groups(value: Value, positional: readonly Value[], keywords: Keywords):
   const attribute = option(0, 'attribute', given);
   const found: { key: Value; item: Value[] }[] = [];
   const items = sorted(value, [], new Map([['attribute', attribute]]));
-  for (const item of isList(items) ? items : []) {
+  for (const item of isList(items) ? copyableItems(items, ITEMS_OF_GROUP) : []) {
     const key = keyOf(item, attribute) ?? option(1, 'default', given);
     const group = found.find((one) => areEqual(one.key, key));
     if (group) group.item.push(item);

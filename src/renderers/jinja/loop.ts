@@ -1,6 +1,7 @@
-import { joinedTexts } from './made-values';
+import { makeItems } from './made-values';
 import type { Expression, Scope } from './scope';
 import type { Statement } from './statement';
+import { TextWriter } from './text-writer';
 import { areEqual, Attributes, Callable, isTrue, itemsOf } from './values';
 import type { Value } from './values';
 
@@ -24,17 +25,17 @@ export function loopOver(loop: Loop): Statement {
 
 interface Run {
   readonly scope: Scope;
-  readonly out: string[];
+  readonly out: TextWriter;
   readonly depth: number;
 }
 
 function runLoop(loop: Loop, value: Value, { scope, out, depth }: Run): void {
-  const items = itemsOf(value).filter((item) => isChosen(loop, item, scope));
+  const items = chosenOf(loop, itemsOf(value), scope);
   if (items.length === 0) loop.other(scope, out);
   const recurse = ([more]: readonly Value[]) => {
-    const inner: string[] = [];
+    const inner = new TextWriter();
     runLoop(loop, more, { scope, out: inner, depth: depth + 1 });
-    return joinedTexts(inner);
+    return inner.text();
   };
   const state: LoopState = { items, index: 0, depth, changed: [] };
   const attributes = new Attributes(
@@ -49,11 +50,14 @@ function runLoop(loop: Loop, value: Value, { scope, out, depth }: Run): void {
   }
 }
 
-function isChosen({ test, assign }: Loop, item: Value, scope: Scope): boolean {
-  if (!test) return true;
-  const turn = scope.inTurn();
-  assign(turn, item);
-  return isTrue(test(turn));
+function chosenOf({ test, assign }: Loop, items: readonly Value[], scope: Scope): readonly Value[] {
+  if (!test) return items;
+  makeItems(items.length);
+  return items.filter((item) => {
+    const turn = scope.inTurn();
+    assign(turn, item);
+    return isTrue(test(turn));
+  });
 }
 
 interface LoopState {

@@ -1,8 +1,9 @@
-import { joinedTexts } from './made-values';
 import { Scope } from './scope';
 import type { Expression } from './scope';
 import type { Statement } from './statement';
-import { Callable, TemplateError, Tuple } from './values';
+import { TemplateError } from './template-error';
+import { TextWriter } from './text-writer';
+import { Callable, Tuple } from './values';
 import type { Keywords, Value } from './values';
 
 export interface Parameter {
@@ -31,9 +32,9 @@ export function macroOf({ name, parameters, body, scope }: Macro): Callable {
     inner.set('varargs', Tuple.from(positional.slice(parameters.length)));
     inner.set('kwargs', new Map<Value, Value>(more));
     if (!names.has('caller')) inner.set('caller', keywords.get('caller'));
-    const out: string[] = [];
+    const out = new TextWriter();
     body(inner, out);
-    return joinedTexts(out);
+    return out.text();
   });
 }
 

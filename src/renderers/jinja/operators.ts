@@ -1,16 +1,8 @@
-import { chained, joinedTexts, makeItems, makeText, repeatedText } from './made-values';
+import { chained, madeNumber, makeItems, makeText, repeatedText } from './made-values';
 import { reprOf, textOf } from './python-text';
-import {
-  areEqual,
-  compare,
-  contains,
-  integerOf,
-  isList,
-  numberOf,
-  TemplateError,
-  Tuple,
-  typeName,
-} from './values';
+import { TemplateError } from './template-error';
+import { TextWriter } from './text-writer';
+import { areEqual, compare, contains, integerOf, isList, numberOf, Tuple, typeName } from './values';
 import type { Value } from './values';
 
 type Operator = (left: Value, right: Value) => Value;
@@ -47,7 +39,7 @@ function order(left: Value, right: Value): number {
 
 export function negate(value: Value): Value {
   const number = numberOf(value);
-  if (number !== null) return -number;
+  if (number !== null) return madeNumber(-number);
   throw new TemplateError(`bad operand type for unary -: '${typeName(value)}'`);
 }
 
@@ -73,7 +65,7 @@ function multiply(left: Value, right: Value): Value {
   if (isList(left)) {
     const count = Math.max(0, countOf(right));
     makeItems(left.length * count);
-    const items = Array.from({ length: count }, () => [...left]).flat();
+    const items = Array.from({ length: left.length * count }, (_, index) => left[index % left.length]);
     return left instanceof Tuple ? Tuple.from(items) : items;
   }
   return isList(right) ? multiply(right, left) : arithmetic('*', left, right);
@@ -105,14 +97,14 @@ function arithmetic(operator: string, left: Value, right: Value): Value {
   if ((operator === '//' || operator === '%') && Number(pair[1]) === 0) {
     throw new TemplateError('integer division or modulo by zero');
   }
-  return isWhole(pair) ? ofIntegers(operator, pair) : ofFloats(operator, pair);
+  return isWhole(pair) ? madeNumber(ofIntegers(operator, pair)) : ofFloats(operator, pair);
 }
 
 function isWhole(pair: Pair): pair is readonly [bigint, bigint] {
   return typeof pair[0] === 'bigint';
 }
 
-function ofIntegers(operator: string, [a, b]: readonly [bigint, bigint]): Value {
+function ofIntegers(operator: string, [a, b]: readonly [bigint, bigint]): bigint | number {
   const modulo = () => ((a % b) + b) % b;
   switch (operator) {
     case '+':
@@ -163,7 +155,7 @@ const FIELD = /%([-0+ ]*)([1-9]\d*|)(?:\.(\d+))?([sdifrx%])/g;
 export function formatted(template: string, values: Value): string {
   const given: readonly Value[] = values instanceof Tuple ? values : [values];
   let index = 0;
-  const parts: string[] = [];
+  const out = new TextWriter();
   let position = 0;
   for (const { 0: field, index: at, ...groups } of template.matchAll(FIELD)) {
     const [, flags = '', width = '', precision, kind = ''] = [
@@ -178,11 +170,13 @@ export function formatted(template: string, values: Value): string {
     }
     const written =
       kind === '%' ? '%' : padded(spelled(kind, given[index++], precision), flags, Number(width));
-    parts.push(template.slice(position, at), written);
+    out.add(template.slice(position, at));
+    out.add(written);
     position = at + field.length;
   }
   if (index < given.length) throw new TemplateError('not all arguments converted during string formatting');
-  return joinedTexts([...parts, template.slice(position)]);
+  out.add(template.slice(position));
+  return out.text();
 }
 
 function padded(text: string, flags: string, width: number): string {

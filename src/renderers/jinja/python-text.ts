@@ -1,6 +1,8 @@
 import { floatText } from '../../core/python-float';
 import * as ends from '../../core/strip-ends';
-import { Tuple, UnwritableMap, TemplateError, isList, isMap } from './values';
+import { TemplateError } from './template-error';
+import { addRewritten, TextWriter } from './text-writer';
+import { Tuple, UnwritableMap, isList, isMap } from './values';
 import type { Value } from './values';
 
 /** `str(value)`. */
@@ -12,31 +14,52 @@ export function textOf(value: Value): string {
 
 /** `repr(value)`. */
 export function reprOf(value: Value): string {
-  if (typeof value === 'string') return quoted(value);
+  const out = new TextWriter();
+  addRepr(out, value);
+  return out.text();
+}
+
+function addRepr(out: TextWriter, value: Value): void {
+  if (typeof value === 'string') addQuoted(out, value);
+  else if (isList(value)) addList(out, value);
+  else if (isMap(value)) addMap(out, value);
+  else out.add(scalarText(value));
+}
+
+function scalarText(value: Value): string {
   if (typeof value === 'number') return floatText(value);
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (value === null) return 'None';
   if (value === undefined) return 'Undefined';
   if (typeof value === 'bigint') return value.toString();
-  return reprOfObject(value);
-}
-
-function reprOfObject(value: Exclude<Value, string | number | bigint | boolean | null | undefined>): string {
-  if (isList(value)) return listText(value);
-  if (value instanceof UnwritableMap) {
-    throw new TemplateError('the arguments of a call are written as text here');
-  }
-  if (isMap(value)) {
-    return `{${[...value].map(([key, item]) => `${reprOf(key)}: ${reprOf(item)}`).join(', ')}}`;
-  }
   throw new TemplateError('a function, a namespace or a loop cannot be written as text');
 }
 
-function listText(items: readonly Value[]): string {
-  // Array.from, because map of a Tuple makes a Tuple.
-  const text = Array.from(items, reprOf).join(', ');
-  if (!(items instanceof Tuple)) return `[${text}]`;
-  return items.length === 1 ? `(${text},)` : `(${text})`;
+function addMap(out: TextWriter, map: ReadonlyMap<Value, Value>): void {
+  if (map instanceof UnwritableMap) {
+    throw new TemplateError('the arguments of a call are written as text here');
+  }
+  let between = '';
+  out.add('{');
+  for (const [key, item] of map) {
+    out.add(between);
+    addRepr(out, key);
+    out.add(': ');
+    addRepr(out, item);
+    between = ', ';
+  }
+  out.add('}');
+}
+
+function addList(out: TextWriter, items: readonly Value[]): void {
+  const isTuple = items instanceof Tuple;
+  out.add(isTuple ? '(' : '[');
+  items.forEach((item, index) => {
+    if (index > 0) out.add(', ');
+    addRepr(out, item);
+  });
+  if (isTuple && items.length === 1) out.add(',');
+  out.add(isTuple ? ')' : ']');
 }
 
 const ESCAPES = new Map([
@@ -47,10 +70,14 @@ const ESCAPES = new Map([
 ]);
 const UNPRINTABLE = /[\\\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]/gu;
 
-function quoted(text: string): string {
+function addQuoted(out: TextWriter, text: string): void {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const escaped = text.replace(UNPRINTABLE, escapedCharacter);
-  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
+  out.add(quote);
+  addRewritten(out, text, (slice) => {
+    const escaped = slice.replace(UNPRINTABLE, escapedCharacter);
+    return quote === "'" ? escaped.replaceAll("'", "\\'") : escaped;
+  });
+  out.add(quote);
 }
 
 function escapedCharacter(character: string): string {

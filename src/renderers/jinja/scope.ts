@@ -1,4 +1,4 @@
-import { EndlessTemplate } from './values';
+import { EndlessTemplate } from './template-error';
 import type { Value } from './values';
 
 /** Of all loops of one rendering; nested ranges would go on for ever. */

@@ -1,14 +1,15 @@
 import type { Scope } from './scope';
+import type { TextWriter } from './text-writer';
 
 /** How a statement ended: on to the next, or out of the loop or its turn. */
 export type Outcome = 'done' | 'break' | 'continue';
 
 /** Writes what it stands for. */
-export type Statement = (scope: Scope, out: string[]) => Outcome;
+export type Statement = (scope: Scope, out: TextWriter) => Outcome;
 
 export function literal(text: string): Statement {
   return (_, out) => {
-    out.push(text);
+    out.add(text);
     return 'done';
   };
 }

@@ -2,14 +2,15 @@ import { ExpressionParser } from './expressions';
 import { loopOver } from './loop';
 import { macroOf } from './macro';
 import type { Parameter } from './macro';
-import { joinedTexts } from './made-values';
 import { textOf } from './python-text';
 import { Scope } from './scope';
 import type { Expression } from './scope';
 import { literal, sequence } from './statement';
 import type { Outcome, Statement } from './statement';
+import { TemplateError } from './template-error';
+import { TextWriter } from './text-writer';
 import type { TokenReader } from './token-reader';
-import { Callable, isTrue, itemsOf, Namespace, TemplateError } from './values';
+import { Callable, isTrue, itemsOf, Namespace } from './values';
 import type { Value } from './values';
 
 /** Puts a value where `set` and `for` name one. */
@@ -52,7 +53,7 @@ export class StatementParser {
     const value = this.expressions.tuple();
     this.tokens.close();
     return (scope, out) => {
-      out.push(textOf(value(scope)));
+      out.add(textOf(value(scope)));
       return 'done';
     };
   }
@@ -195,9 +196,9 @@ export class StatementParser {
   private block(end: string, wrap: (text: Expression) => Expression): Expression {
     let body: Statement = () => 'done';
     const value = wrap((scope) => {
-      const out: string[] = [];
+      const out = new TextWriter();
       body(new Scope(scope), out);
-      return joinedTexts(out);
+      return out.text();
     });
     this.tokens.close();
     body = this.body([end]);
@@ -214,7 +215,7 @@ export class StatementParser {
   private filterBlock(): Statement {
     const value = this.block('endfilter', (text) => this.expressions.filters(this.expressions.filter(text)));
     return (scope, out) => {
-      out.push(textOf(value(scope)));
+      out.add(textOf(value(scope)));
       return 'done';
     };
   }
@@ -280,7 +281,7 @@ export class StatementParser {
       if (!(called instanceof Callable)) throw new TemplateError('"call" needs a macro');
       const { positional, keywords } = read(scope);
       const caller = macroOf({ name: 'caller', parameters, body, scope });
-      out.push(textOf(called.call(positional, new Map([...keywords, ['caller', caller]]))));
+      out.add(textOf(called.call(positional, new Map([...keywords, ['caller', caller]]))));
       return 'done';
     };
   }

@@ -1,7 +1,8 @@
 import { tokenize } from './lexer';
-import { countingMade, joinedTexts } from './made-values';
+import { countingMade } from './made-values';
 import { Scope } from './scope';
 import { StatementParser } from './statements';
+import { TextWriter } from './text-writer';
 import { TokenReader } from './token-reader';
 import type { Value } from './values';
 
@@ -18,9 +19,9 @@ export class JinjaTemplate {
     const scope = new Scope();
     for (const [name, value] of Object.entries(globals)) scope.set(name, value);
     return countingMade(() => {
-      const out: string[] = [];
+      const out = new TextWriter();
       this.body(new Scope(scope), out);
-      return joinedTexts(out);
+      return out.text();
     });
   }
 }

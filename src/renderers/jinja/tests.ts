@@ -1,5 +1,7 @@
+import { lowered, raised } from './made-values';
 import { COMPARISONS } from './operators';
-import { areEqual, Callable, contains, integerOf, isList, isMap, numberOf, TemplateError } from './values';
+import { TemplateError } from './template-error';
+import { areEqual, Callable, contains, integerOf, isList, isMap, numberOf } from './values';
 import type { Value } from './values';
 
 /** `value is test(…)`. */
@@ -23,8 +25,8 @@ const TESTS = new Map<string, Test>([
   ['iterable', (value) => value === undefined || isText(value) || isList(value) || isMap(value)],
   // An undefined value has a call, which refuses.
   ['callable', (value) => value instanceof Callable || value === undefined],
-  ['lower', (value) => isText(value) && value === value.toLowerCase() && value !== value.toUpperCase()],
-  ['upper', (value) => isText(value) && value === value.toUpperCase() && value !== value.toLowerCase()],
+  ['lower', (value) => isText(value) && value === lowered(value) && value !== raised(value)],
+  ['upper', (value) => isText(value) && value === raised(value) && value !== lowered(value)],
   ['odd', (value) => Math.abs(integerOf(value, 'an odd number')) % 2 === 1],
   ['even', (value) => integerOf(value, 'an even number') % 2 === 0],
   ['divisibleby', (value, [by]) => integerOf(value, 'a number') % integerOf(by, 'a divisor') === 0],

@@ -1,6 +1,6 @@
 import type { Token } from './lexer';
 import { problemAt } from './lexer';
-import type { TemplateError } from './values';
+import type { TemplateError } from './template-error';
 
 /** The tokens of a template one after another. */
 export class TokenReader {

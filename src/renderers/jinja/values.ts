@@ -1,3 +1,7 @@
+import { characterCount, charactersOf, compareCharacters } from './characters';
+import { makeEntries, makeItems } from './made-values';
+import { TemplateError } from './template-error';
+
 /**
  * Values of templates, which are Python's. An integer is a bigint and a float a number, so that `2` and `2.0` stay apart
  * and no integer loses digits; `undefined` is Jinja's undefined and prints as nothing.
@@ -13,12 +17,6 @@ export type Value =
   | ReadonlyMap<Value, Value>
   | Namespace
   | Callable;
-
-/** What the reading of a template or its rendering refuses. */
-export class TemplateError extends Error {}
-
-/** A template that no other spelling of the conversation would bring to an end. */
-export class EndlessTemplate extends TemplateError {}
 
 export class Tuple extends Array<Value> {}
 
@@ -92,23 +90,30 @@ export function integerOf(value: Value, what: string): number {
   throw new TemplateError(`${what} has to be an integer, not ${typeName(value)}`);
 }
 
-/** Characters of a text are code points. */
-export function charactersOf(text: string): readonly string[] {
-  return Array.from(text);
-}
-
 /** What a loop goes over: items, keys of a dict, characters of a text. */
 export function itemsOf(value: Value): readonly Value[] {
   if (value === undefined) return [];
   if (isList(value)) return value;
-  if (isMap(value)) return [...value.keys()];
+  if (isMap(value)) return keysOf(value);
   if (typeof value === 'string') return charactersOf(value);
   throw new TemplateError(`'${typeName(value)}' object is not iterable`);
 }
 
+/** Of a dict. */
+export function keysOf(map: ReadonlyMap<Value, Value>): readonly Value[] {
+  makeItems(map.size);
+  return [...map.keys()];
+}
+
+/** Key and value of each entry of a dict. */
+export function pairsOf(map: ReadonlyMap<Value, Value>): readonly Tuple[] {
+  makeEntries(map.size);
+  return Array.from(map, (entry) => Tuple.from(entry));
+}
+
 export function lengthOf(value: Value): bigint {
   if (value === undefined) return 0n;
-  if (typeof value === 'string') return BigInt(charactersOf(value).length);
+  if (typeof value === 'string') return BigInt(characterCount(value));
   if (isList(value)) return BigInt(value.length);
   if (isMap(value)) return BigInt(value.size);
   throw new TemplateError(`object of type '${typeName(value)}' has no len()`);
@@ -131,26 +136,21 @@ function areEqualLists(left: readonly Value[], right: readonly Value[]): boolean
 
 function areEqualMaps(left: ReadonlyMap<Value, Value>, right: ReadonlyMap<Value, Value>): boolean {
   if (left.size !== right.size) return false;
-  return [...left].every(([key, item]) => right.has(key) && areEqual(item, right.get(key)));
+  for (const [key, item] of left) {
+    if (!right.has(key) || !areEqual(item, right.get(key))) return false;
+  }
+  return true;
 }
 
 /** Negative, zero or positive, as `left < right` decides in Python. */
 export function compare(left: Value, right: Value): number {
   const [a, b] = [numberOf(left), numberOf(right)];
   if (a !== null && b !== null) return a < b ? -1 : Number(a > b);
-  if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right);
+  if (typeof left === 'string' && typeof right === 'string') return compareCharacters(left, right);
   if (isList(left) && isList(right)) return compareLists(left, right);
   throw new TemplateError(
     `'<' not supported between instances of '${typeName(left)}' and '${typeName(right)}'`,
   );
-}
-
-function compareTexts(left: string, right: string): number {
-  return left === right ? 0 : compareLists(codePoints(left), codePoints(right));
-}
-
-function codePoints(text: string): bigint[] {
-  return charactersOf(text).map((character) => BigInt(character.codePointAt(0) ?? 0));
 }
 
 function compareLists(left: readonly Value[], right: readonly Value[]): number {

@@ -1,15 +1,18 @@
+import { TextWriter } from './text-writer';
+
 /** The text without comments and tags of HTML, as MarkupSafe strips them. One that does not end is none. */
 export function withoutTags(text: string): string {
-  let kept = '';
+  const kept = new TextWriter();
   let position = 0;
   const endOfComment = finder(text, '-->');
   for (let start = text.indexOf('<'); start >= 0; start = text.indexOf('<', position)) {
     const end = (text.startsWith('<!--', start) ? endOfComment(start + 4) : null) ?? ends(text, '>', start);
     if (end === null) break;
-    kept += text.slice(position, start);
+    kept.add(text.slice(position, start));
     position = end;
   }
-  return kept + text.slice(position);
+  kept.add(text.slice(position));
+  return kept.text();
 }
 
 function ends(text: string, mark: string, from: number): number | null {

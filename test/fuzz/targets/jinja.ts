@@ -1,6 +1,6 @@
 import { JinjaTemplate } from '../../../src/renderers/jinja/template';
 import { DomainError } from '../../../src/core/errors';
-import { TemplateError } from '../../../src/renderers/jinja/values';
+import { TemplateError } from '../../../src/renderers/jinja/template-error';
 import type { FuzzTarget } from '../target';
 import { textOf } from '../target';
 

@@ -1,4 +1,4 @@
-import { findBoxes } from '../../../../src/evaluation/graders/boxed';
+import { endsInOpenBox, findBoxes } from '../../../../src/evaluation/graders/boxed';
 
 test.each([
   ['\\boxed{42}', ['42']],
@@ -18,4 +18,18 @@ test.each([
   ['\\boxedfoo{1}', []],
 ])('%j holds %j', (text, contents) => {
   expect(findBoxes(text).map(({ content }) => content)).toEqual(contents);
+});
+
+test.each([
+  ['\\boxed{1} and \\boxed{2', true],
+  ['\\boxed{1 and \\boxed{2}', false],
+  ['\\boxed {\\{1\\}', true],
+  ['\\boxed{\\frac{1}{2', true],
+  ['\\boxed{2 or \\boxed 7', false],
+  ['\\boxed{2 in a \\boxed environment.', true],
+  ['} \\boxed{2}', false],
+  ['\\\\boxed{2', true],
+  ['none', false],
+])('whether the last box of %j is left open: %s', (text, isOpen) => {
+  expect(endsInOpenBox(text)).toBe(isOpen);
 });
