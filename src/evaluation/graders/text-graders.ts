@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors';
 import { ReadingTime } from '../../sandboxes/read-within';
-import { firstOf, lacking, textField, textListField } from './row-fields';
+import { firstOf, lacking, requireShallow, textField, textListField } from './row-fields';
 import { equalJson, parseExactJson } from './exact-json';
 import { findJson } from './json-text';
 import { numericAnswer } from './numeric-answer';
@@ -72,6 +72,7 @@ export const jsonMatchRows: RowGrader = {
     const target = firstOf(row, TARGET);
     if (target === undefined) throw lacking(TARGET, 'JSON');
     const wanted = asJson(target);
+    requireShallow(wanted, TARGET);
     const found = findJson(completion, wanted);
     if (found === null) return { value: 0, answer: null, explanation: 'no JSON' };
     return rightIf(equalJson(found.value, wanted, typeof target === 'string'), found.text);
