@@ -5,7 +5,6 @@ import { NotJson } from '../not-json';
 import type { ParquetLimits } from './parquet-budget';
 import { PARQUET_LIMITS, ParquetBudget } from './parquet-budget';
 import { checkParquetPages } from './parquet-check';
-import type { Column } from './parquet-columns';
 import { columnsOf, exactSchema } from './parquet-columns';
 import { exactCompressors } from './parquet-compressors';
 import { ParquetTexts, Unreadable } from './parquet-texts';

@@ -78,13 +78,15 @@ test('rows that come to too much are refused before the first is put together', 
 test('a text that many rows refer to counts in each, before the first is put together', async () => {
   const file = writeParquet(300_000, [referringColumn('a', 'x'.repeat(12_000), 300_000)]);
 
-  await expect(readParquetRows('train.parquet', file).next()).rejects.toThrow('more than 2147483648 characters');
+  await expect(readParquetRows('train.parquet', file).next()).rejects.toThrow(
+    'more than 2147483648 characters',
+  );
 });
 
 const MANY_LISTS = `[${'[],'.repeat(300_000)}[]]`;
 
 test('lists and objects of JSON that many rows refer to count in each, before the first is put together', async () => {
-  const column = { ...referringColumn('j', MANY_LISTS, 400), isJson: true };
+  const column = { ...referringColumn('j', MANY_LISTS, 400), isJson: true as const };
 
   await expect(readParquetRows('train.parquet', writeParquet(400, [column])).next()).rejects.toThrow(
     'more than 40000000 values',
@@ -92,7 +94,7 @@ test('lists and objects of JSON that many rows refer to count in each, before th
 });
 
 test('JSON that rows refer to is copied into none of them', async () => {
-  const column = { ...referringColumn('j', '[[],{"a":[1.0]}]', 2), isJson: true };
+  const column = { ...referringColumn('j', '[[],{"a":[1.0]}]', 2), isJson: true as const };
 
   const [first, second] = await allParquetRows('train.parquet', writeParquet(2, [column]));
 

@@ -16,6 +16,11 @@ const PROBLEMS = [
   [DEEP, 'field "messages": lists and objects lie more than 500 deep in one another.'],
 ] as const;
 
+const jsonColumn = (texts: readonly string[]) => ({
+  ...textColumn('messages', texts),
+  isJson: true as const,
+});
+
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parquet-json-'));
@@ -23,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 test.each(PROBLEMS)('what is wrong with JSON of a table is told of its row: %.80s', async (text, problem) => {
-  const file = writeParquet(3, [textColumn('messages', [GOOD, text, GOOD], true)]);
+  const file = writeParquet(3, [jsonColumn([GOOD, text, GOOD])]);
 
   const rows = await allParquetRows('train.parquet', file);
 
@@ -38,7 +43,7 @@ test.each(PROBLEMS)('what is wrong with JSON of a table is told of its row: %.80
 test('rows whose JSON has flaws are refused by their numbers, or left out', async () => {
   const texts = [GOOD.replace('hi', 'ho'), ...PROBLEMS.map(([text]) => text), GOOD];
   const path = join(folder, 'train.parquet');
-  await writeFile(path, writeParquet(texts.length, [textColumn('messages', texts, true)]));
+  await writeFile(path, writeParquet(texts.length, [jsonColumn(texts)]));
 
   await expect(loadDataset({ path })).rejects.toThrow(
     /has 4 bad rows of 6:\n {2}- row 2: .* twice.*\n {2}- row 3: .*\n {2}- row 4: .*\n {2}- row 5: /,
@@ -51,16 +56,19 @@ test('rows whose JSON has flaws are refused by their numbers, or left out', asyn
 
 const LFS = 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n';
 
-test.each(['parquet', 'jsonl', 'json', 'csv'])('a pointer in the place of a .%s file is told', async (kind) => {
-  const path = join(folder, `pointer.${kind}`);
-  await writeFile(path, LFS);
-  await expect(loadDataset({ path })).rejects.toThrow(
-    `is a pointer of Git LFS in the place of the file. Fetch the file itself, for example with git lfs pull.`,
-  );
+test.each(['parquet', 'jsonl', 'json', 'csv'])(
+  'a pointer in the place of a .%s file is told',
+  async (kind) => {
+    const path = join(folder, `pointer.${kind}`);
+    await writeFile(path, LFS);
+    await expect(loadDataset({ path })).rejects.toThrow(
+      `is a pointer of Git LFS in the place of the file. Fetch the file itself, for example with git lfs pull.`,
+    );
 
-  await writeFile(path, '# xet version 0\nfilesize = 100\nhash = "aa"\n');
-  await expect(loadDataset({ path })).rejects.toThrow('is a pointer of Xet');
-});
+    await writeFile(path, '# xet version 0\nfilesize = 100\nhash = "aa"\n');
+    await expect(loadDataset({ path })).rejects.toThrow('is a pointer of Xet');
+  },
+);
 
 test.each([
   ['gz', 'gunzip'],
@@ -73,7 +81,7 @@ test.each([
 });
 
 test('a table that is encrypted is told so', async () => {
-  const file = writeParquet(1, [textColumn('messages', [GOOD], true)]);
+  const file = writeParquet(1, [jsonColumn([GOOD])]);
 
   await expect(
     allParquetRows('train.parquet', Buffer.concat([file.subarray(0, -4), Buffer.from('PARE')])),

@@ -35,7 +35,6 @@ const CHOSEN =
 export function choiceLetter(completion: string, count: number): string | null {
   const letters = firstLetters(count);
   const text = withPlainLetters(completion);
-  if (areOnlyLetters(text, letters)) return null;
   const announcements = announcementsIn(text, letters);
   const letter =
     inBox(text, letters) ??
@@ -50,9 +49,10 @@ function withPlainLetters(text: string): string {
   return text.replace(/[\uFF21-\uFF3A]/g, (letter) => letter.normalize('NFKC'));
 }
 
-/** The same where the letter alone was asked for: "d", "c)", "**b.**", also on the last line, and "b. 4" are answers too. */
+/** The same where the letter alone was asked for, so that "A B C D" chooses none: "d", "c)", "**b.**", also on the last line, and "b. 4" are answers too. */
 export function loneLetter(completion: string, count: number): string | null {
   const letters = firstLetters(count);
+  if (areOnlyLetters(completion, letters)) return null;
   return (
     nothingElse(completion, letters) ??
     choiceLetter(completion, count) ??
