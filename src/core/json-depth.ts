@@ -6,6 +6,9 @@ export const DEEPEST_JSON = 100;
 
 export const TOO_DEEP = `lists and objects lie more than ${DEEPEST_JSON} deep in one another. Flatten it.`;
 
+/** Trees of programs and documents are below it, and readers of rows, who go down by recursion, get there. */
+export const DEEPEST_ROW = 500;
+
 /** Walks no deeper than it is asked to, so that any value can be asked about, one that holds itself too. */
 export function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;

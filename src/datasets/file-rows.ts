@@ -5,6 +5,7 @@ import type { DatasetFile, RawRow } from './dataset';
 import { readJsonArray, readJsonLines, streamJsonLines } from './json-rows';
 import { tooLong } from './not-utf8';
 import { readParquetRows } from './parquet/parquet-rows';
+import { requireNoPointer } from './pointer-file';
 
 /** What Node reads at once. */
 const MOST_PARQUET_BYTES = 2 ** 31 - 1;
@@ -20,6 +21,14 @@ const READERS = new Map<string, RowReader>([
   ['json', (name, bytes) => readJsonArray(name, bytes) ?? readJsonLines(name, bytes)],
   ['parquet', readParquetRows],
   ['csv', readCsvRows],
+]);
+
+const UNPACKED_BY = new Map([
+  ['gz', 'gunzip -k FILE'],
+  ['zst', 'zstd -d FILE'],
+  ['xz', 'xz -dk FILE'],
+  ['bz2', 'bunzip2 -k FILE'],
+  ['zip', 'unzip FILE'],
 ]);
 
 /** Whether a file is taken without being named. CSV files beside the data are often lists of something else. */
@@ -39,6 +48,12 @@ export async function* readFileRows(name: string, bytes: Uint8Array): AsyncGener
     yield* await read(name, bytes);
     return;
   }
+  const unpacked = UNPACKED_BY.get(extensionOf(name));
+  if (unpacked !== undefined)
+    throw new DomainError(
+      'bad-dataset',
+      `Dataset file "${name}" is packed. Unpack it, for example with ${unpacked}.`,
+    );
   throw new DomainError(
     'bad-dataset',
     `Dataset file "${name}" is in no known format. Use .jsonl (one JSON object a line), .json (an array), .parquet or .csv.`,
@@ -50,6 +65,7 @@ export async function* streamFileRows(
   { name, path }: DatasetFile,
   onBytes: (bytes: Uint8Array) => void = () => undefined,
 ): AsyncGenerator<RawRow> {
+  await requireNoPointer(name, path);
   if (READERS.get(extensionOf(name)) === readJsonLines) {
     yield* streamJsonLines(name, path, onBytes);
     return;

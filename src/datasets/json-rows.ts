@@ -2,9 +2,9 @@ import { constants } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
-import { halfCharacterAt, repeatedKey } from '../core/json-flaws';
 import { parseJsonWithSource } from '../core/json-source';
 import type { RawRow } from './dataset';
+import { flawOf } from './json-flaw';
 import { decodeText, notUtf8 } from './not-utf8';
 import { requireRows } from './wrapped-rows';
 
@@ -243,16 +243,6 @@ function isOfCarriageReturns(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** What the parser passes over without a word. */
-function flawOf(text: string, value: unknown): string | null {
-  const key = repeatedKey(text, value);
-  if (key !== null) return `an object has "${key}" twice, of which only the last would count. Keep one.`;
-  const half = halfCharacterAt(text, value);
-  if (half === null) return null;
-  const where = half === '' ? 'a text' : `field "${half}"`;
-  return `${where} has half of a character (a lone surrogate such as \\ud800), which cannot be written as UTF-8. Correct or remove it.`;
 }
 
 function withoutMark(name: string, bytes: Uint8Array): Uint8Array {

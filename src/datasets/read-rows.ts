@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MOST_BAD_ROWS } from '../core/bad-row-list';
 import { DomainError } from '../core/errors';
-import { isDeeperThan } from '../core/json-depth';
+import { DEEPEST_ROW, isDeeperThan } from '../core/json-depth';
 import type { DatasetFile, RawRow, SkippedRow } from './dataset';
 import { copyAsWritten } from '../core/json-source';
 import { requireFile } from './local-files';
@@ -104,8 +104,6 @@ function objectIn(raw: RawRow, keepsWriting: boolean): Row | string {
   return Array.isArray(value) && value.length > 0 && value.every(isMessage) ? UNNAMED_MESSAGES : NO_OBJECT;
 }
 
-/** Trees of programs and documents are below it, and readers, who go down by recursion, get there. */
-const DEEPEST_ROW = 500;
 const TOO_DEEP = `lists and objects lie more than ${DEEPEST_ROW} deep in one another. Flatten them, or leave out what is not read.`;
 
 const NO_OBJECT = 'a row has to be a JSON object.';

@@ -38,18 +38,41 @@ export function readWithin<Result>(
 }
 
 /** What others wrote takes more time than all of its reading may. */
-export class TooLongToRead extends Error {}
+export class TooLongToRead extends Error {
+  constructor() {
+    super('It takes too long to read.');
+  }
+}
 
 /** What several readings take together, such as those of one answer between which a grader waits. Throws a TooLongToRead. */
 export class ReadingTime {
-  constructor(private leftMs = LIMIT_MS) {}
+  private isReading = false;
 
+  constructor(private left = LIMIT_MS) {}
+
+  get leftMs(): number {
+    return this.left;
+  }
+
+  /** A reading within another one counts with it. */
   read<Result>(read: () => Result): Result {
+    if (this.isReading) return read();
     const before = ranMs();
-    const found = readWithin(read, Math.min(LIMIT_MS, Math.max(1, Math.ceil(this.leftMs))));
-    this.leftMs -= ranMs() - before;
-    if (!found || this.leftMs <= 0) throw new TooLongToRead('It takes too long to read.');
-    return found.result;
+    this.isReading = true;
+    try {
+      const found = readWithin(read, Math.min(LIMIT_MS, Math.max(1, Math.ceil(this.left))));
+      this.take(ranMs() - before);
+      if (!found) throw new TooLongToRead();
+      return found.result;
+    } finally {
+      this.isReading = false;
+    }
+  }
+
+  /** Time that another thread took for it. */
+  take(usedMs: number): void {
+    this.left -= usedMs;
+    if (this.left <= 0) throw new TooLongToRead();
   }
 }
 

@@ -1,15 +1,13 @@
 import type { DecodedArray, FileMetaData, ParquetParsers, ParquetReadOptions } from 'hyparquet';
 import { DomainError } from '../../core/errors';
-import { parseJsonWithSource } from '../../core/json-source';
 import type { RawRow } from '../dataset';
 import { NotJson } from '../not-json';
 import type { ParquetLimits } from './parquet-budget';
 import { PARQUET_LIMITS, ParquetBudget } from './parquet-budget';
 import { checkParquetPages } from './parquet-check';
-import type { Column } from './parquet-columns';
 import { columnsOf, exactSchema } from './parquet-columns';
 import { exactCompressors } from './parquet-compressors';
-import { ParquetTexts } from './parquet-texts';
+import { ParquetTexts, Unreadable } from './parquet-texts';
 import { plainRow } from './parquet-values';
 
 /**
@@ -34,14 +32,13 @@ export async function* readParquetRows(
     let line = 0;
     for (const group of metadata.row_groups) {
       const part = { ...metadata, row_groups: [group] };
-      for (const row of await readGroup({
-        file: buffer,
-        metadata: part,
-        compressors,
-        parsers: parsersOf(texts),
-      })) {
-        budget.take('characters', texts.lengthOf(row));
-        yield rowOf(row, ++line, columns);
+      const parsers = parsersOf(texts);
+      const read = await readGroup({ file: buffer, metadata: part, compressors, parsers });
+      takeGroup(read, texts, budget);
+      for (const row of rowsOf(read)) {
+        line++;
+        const problem = texts.problemIn(row);
+        yield problem === null ? { line, value: plainRow(row, columns) } : { line, problem };
       }
     }
   } catch (error) {
@@ -56,8 +53,13 @@ export async function* readParquetRows(
 
 type GroupReading = Required<Pick<ParquetReadOptions, 'file' | 'metadata' | 'compressors' | 'parsers'>>;
 
-/** The rows of one group, whose columns alone are in memory: the reader would put all of them together at once. */
-async function readGroup(reading: GroupReading): Promise<Iterable<object>> {
+interface Group {
+  readonly columns: ReadonlyMap<string, GroupColumn>;
+  readonly rowCount: number;
+}
+
+/** The columns of one group of rows: the reader would put all rows together at once. */
+async function readGroup(reading: GroupReading): Promise<Group> {
   const { parquetRead, parquetSchema } = await import('hyparquet');
   const read = new Map<string, GroupColumn>();
   await parquetRead({
@@ -74,10 +76,18 @@ async function readGroup(reading: GroupReading): Promise<Iterable<object>> {
     const column = read.get(element.name);
     if (column) columns.set(element.name, column);
   }
-  return rowsOf(columns, Number(metadata.row_groups[0]?.num_rows ?? 0));
+  return { columns, rowCount: Number(metadata.row_groups[0]?.num_rows ?? 0) };
 }
 
-function* rowsOf(columns: ReadonlyMap<string, GroupColumn>, rowCount: number): Generator<object> {
+/** What the rows come to, before the first of them is put together. */
+function takeGroup({ columns, rowCount }: Group, texts: ParquetTexts, budget: ParquetBudget): void {
+  for (const [name, column] of columns) {
+    budget.take('characters', name.length * rowCount);
+    for (const value of column.values()) texts.take(value, budget);
+  }
+}
+
+function* rowsOf({ columns, rowCount }: Group): Generator<object> {
   for (let index = 0; index < rowCount; index++) {
     const row: Record<string, unknown> = {};
     for (const [name, column] of columns) row[name] = column.at(index);
@@ -101,6 +111,11 @@ class GroupColumn {
     if (chunk.start >= (this.chunks.at(-1)?.end ?? 0)) this.chunks.push(chunk);
   }
 
+  *values(): Generator {
+    for (const { data, start, end } of this.chunks)
+      for (let index = 0; index < end - start; index++) yield data[index];
+  }
+
   at(index: number): unknown {
     while (index >= (this.chunks[this.next]?.end ?? Infinity)) this.next++;
     const chunk = this.chunks[this.next];
@@ -110,11 +125,23 @@ class GroupColumn {
 
 async function readFooter(buffer: ArrayBuffer): Promise<FileMetaData> {
   const { parquetMetadata } = await import('hyparquet');
+  if (Buffer.from(buffer).subarray(-ENCRYPTED.length).equals(ENCRYPTED)) throw encrypted();
+  let metadata: FileMetaData;
   try {
-    return parquetMetadata(buffer);
+    metadata = parquetMetadata(buffer);
   } catch (error) {
     throw isOfTheEngine(error) ? new Error('its footer is damaged', { cause: error }) : error;
   }
+  const columns = metadata.row_groups.flatMap((group) => group.columns);
+  if (columns.some((column) => column.crypto_metadata !== undefined)) throw encrypted();
+  return metadata;
+}
+
+/** What a file ends with whose footer is encrypted; in others columns are. */
+const ENCRYPTED = Buffer.from('PARE');
+
+function encrypted(): Error {
+  return new Error('it is encrypted, which has to be undone where its keys are');
 }
 
 /** The reader meets what is damaged as what is absent or out of range, of which nobody learns where to look. */
@@ -127,15 +154,8 @@ function isOfTheEngine(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError;
 }
 
-function rowOf(row: unknown, line: number, columns: Column): RawRow {
-  const column = notTextIn(row);
-  if (column === null) return { line, value: plainRow(row, columns) };
-  return { line, problem: `field "${column}": its bytes are not UTF-8 text.` };
-}
-
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** What stands for bytes that are no text: U+FFFD in their place would be trained. */
-const NOT_TEXT = Symbol('bytes that are no text');
+const NOT_TEXT = new Unreadable('its bytes are not UTF-8 text.');
 
 /** Absent values have no bytes. */
 function stringFromBytes(bytes: Uint8Array | undefined): unknown {
@@ -163,24 +183,11 @@ function parsersOf(texts: ParquetTexts): Partial<ParquetParsers> {
     ...PARSERS,
     jsonFromBytes: (bytes: Uint8Array) => {
       const text = stringFromBytes(bytes);
-      return typeof text === 'string' ? texts.remember(parseJsonWithSource(text), text.length) : text;
+      return typeof text === 'string' ? texts.parse(text) : text;
     },
   };
 }
 
 function pointInTime(value: bigint | undefined): unknown {
   return value === undefined ? value : new NotJson('a point in time');
-}
-
-/** The field of a row that holds bytes that are no text, at any depth; null where none does. */
-function notTextIn(row: unknown): string | null {
-  if (typeof row !== 'object' || row === null) return null;
-  const holds = (value: unknown): boolean =>
-    value === NOT_TEXT || ((Array.isArray(value) || isStruct(value)) && Object.values(value).some(holds));
-  const [field] = Object.entries(row).find(([, value]) => holds(value)) ?? [];
-  return field ?? null;
-}
-
-function isStruct(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -22,8 +22,8 @@ export function plainRow(row: unknown, columns: Column): unknown {
 function plain(value: unknown, column: Column): Plain {
   if (value === null || value === undefined) return { value: null, json: null };
   if (column.kind === 'map') return plainMap(value, column);
+  if (column.kind === 'json') return { value, json: jsonOf(value) };
   if (Array.isArray(value)) return plainList(value, column);
-  if (column.kind === 'json') return { value, json: jsonText(value) };
   if (isStruct(value)) {
     const names = column.children.size > 0 ? [...column.children.keys()] : Object.keys(value);
     const given = names.map((name) => [name, value[name]] as const);
@@ -33,6 +33,19 @@ function plain(value: unknown, column: Column): Plain {
     );
   }
   return plainLeaf(value, column);
+}
+
+/** Of a value that a dictionary has once and many rows refer to it is made once. */
+const madeTexts = new WeakMap<object, string | null>();
+
+function jsonOf(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return jsonText(value);
+  const made = madeTexts.get(value);
+  if (made !== undefined) return made;
+  const text = jsonText(value);
+  const json = text === JSON.stringify(value) ? null : text;
+  madeTexts.set(value, json);
+  return json;
 }
 
 function plainList(list: readonly unknown[], column: Column): Plain {

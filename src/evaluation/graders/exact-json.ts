@@ -31,7 +31,7 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** Keys in any order. A number is compared by its digits where both sides have them, as both do that `parseExactJson` read. */
+/** Goes down as far as both sides do. Keys in any order. A number is compared by its digits where both sides have them, as both do that `parseExactJson` read. */
 export function equalJson(left: unknown, right: unknown, areExact = false): boolean {
   if (left instanceof ExactNumber || right instanceof ExactNumber) return equalNumbers(left, right, areExact);
   if (Array.isArray(left) && Array.isArray(right)) {

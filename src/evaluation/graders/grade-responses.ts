@@ -3,7 +3,7 @@ import { DomainError } from '../../core/errors';
 import { gradeRow } from './grade-row';
 import type { JsonLine } from './json-lines-reader';
 import { readJsonLines } from './json-lines-reader';
-import { isRow } from './row-fields';
+import { isRow, requireShallow } from './row-fields';
 import type { Row, RowGrader } from './row-grader';
 import type { Score } from './grader';
 
@@ -58,6 +58,7 @@ interface LineInput {
 
 async function gradeLine({ grader, response, example, where }: LineInput): Promise<ResultLine> {
   try {
+    requireShallow(example, ['example']);
     const result = resultOf(await gradeRow(grader, response, example));
     const isNumber = grader.hasNumericAnswer === true && result.answer !== null;
     return isNumber ? { ...result, answer: Number(result.answer) } : result;

@@ -1,3 +1,4 @@
+import { DomainError } from '../../core/errors';
 import { withoutReasoning } from '../../core/reasoning';
 import { readWithin, TooLongToRead } from '../../sandboxes/read-within';
 import type { Score } from './grader';
@@ -13,18 +14,26 @@ export async function gradeRow(grader: RowGrader, completion: string, row: Row):
   return grader.boundsItself ? grade(answer) : gradeWithin(grade, answer);
 }
 
-/** A completion that takes longer to read than any honest answer counts as none. */
+/** A completion that takes longer to read than any honest answer counts as none; a row that does is refused. */
 export async function gradeWithin(grade: Grade, completion: string): Promise<Score> {
-  try {
-    const read = readWithin(() => grade(completion));
-    return read ? await read.result : await unread(grade);
-  } catch (error) {
-    if (error instanceof TooLongToRead) return unread(grade);
-    throw error;
-  }
+  const score = await read(grade, completion);
+  if (score) return score;
+  const none = await read(grade, '');
+  if (none) return { ...none, details: { ...none.details, limit: 'time' } };
+  throw new DomainError(
+    'timed-out',
+    'example: the fields of its row alone take longer to read than an answer may. Leave it out, or give it with its original fields.',
+    { category: 'user' },
+  );
 }
 
-async function unread(grade: Grade): Promise<Score> {
-  const score = await grade('');
-  return { ...score, details: { ...score.details, limit: 'time' } };
+/** Null where it takes too long. */
+async function read(grade: Grade, completion: string): Promise<Score | null> {
+  try {
+    const found = readWithin(() => grade(completion));
+    return found ? await found.result : null;
+  } catch (error) {
+    if (error instanceof TooLongToRead) return null;
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors';
-import { DEEPEST_JSON, isDeeperThan, TOO_DEEP } from '../../core/json-depth';
+import { DEEPEST_JSON, DEEPEST_ROW, isDeeperThan, TOO_DEEP } from '../../core/json-depth';
 import type { Row } from './row-grader';
 
 /** The first of these fields that the row has, as text; numbers count as text. */
@@ -69,6 +69,16 @@ export function lacking(names: readonly string[], kind: string): DomainError {
   return new DomainError(
     'bad-dataset',
     `example: no ${kind} under ${listed}. Give the row with its original fields.`,
+  );
+}
+
+/** What graders go down into by recursion, also where a row has it as the text of JSON. */
+export function requireShallow(value: unknown, names: readonly string[]): void {
+  if (!isDeeperThan(value, DEEPEST_ROW)) return;
+  const listed = names.map((name) => `"${name}"`).join(' or ');
+  throw new DomainError(
+    'bad-dataset',
+    `example: under ${listed} lists and objects lie more than ${DEEPEST_ROW} deep in one another. Flatten them, or leave the row out.`,
   );
 }
 

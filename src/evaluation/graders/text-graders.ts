@@ -1,9 +1,10 @@
 import { DomainError } from '../../core/errors';
-import { firstOf, lacking, textField, textListField } from './row-fields';
+import { ReadingTime } from '../../sandboxes/read-within';
+import { firstOf, lacking, requireShallow, textField, textListField } from './row-fields';
 import { equalJson, parseExactJson } from './exact-json';
 import { findJson } from './json-text';
 import { numericAnswer } from './numeric-answer';
-import { isPlain, tryPattern } from './patterns/try-pattern';
+import { isPlain, requireShort, tryPattern } from './patterns/try-pattern';
 import type { Row, RowGrader } from './row-grader';
 import type { Score } from './grader';
 
@@ -52,7 +53,7 @@ export const regexRows: RowGrader = {
     const text = completion.slice(-PATTERN_TEXT_LIMIT);
     const { first } = await tryPattern(
       { source, flags, text, isCounted: false },
-      { isPlain: isPlain(source) },
+      { isPlain: isPlain(source), time: new ReadingTime() },
     );
     const answer = first?.[1] ?? first?.[0];
     if (answer === undefined) return { value: 0, answer: null };
@@ -71,6 +72,7 @@ export const jsonMatchRows: RowGrader = {
     const target = firstOf(row, TARGET);
     if (target === undefined) throw lacking(TARGET, 'JSON');
     const wanted = asJson(target);
+    requireShallow(wanted, TARGET);
     const found = findJson(completion, wanted);
     if (found === null) return { value: 0, answer: null, explanation: 'no JSON' };
     return rightIf(equalJson(found.value, wanted, typeof target === 'string'), found.text);
@@ -98,6 +100,7 @@ function folded(text: string, row: Row): string {
 
 function patternOf(row: Row): RegExp {
   const pattern = textField(row, PATTERN);
+  requireShort(pattern);
   const flags = firstOf(row, ['flags']) === undefined ? 'u' : textField(row, ['flags']);
   try {
     return new RegExp(pattern, flags);

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readParquetRows } from '../../../src/datasets/parquet/parquet-rows';
 import { allParquetRows } from './parquet-all';
-import { CODECS, ENCODINGS, TYPES, uint32, writeParquet } from './parquet-writer';
+import { jsonText } from '../../../src/core/json-source';
+import { CODECS, ENCODINGS, referringColumn, TYPES, uint32, writeParquet } from './parquet-writer';
 import { PARQUET_LIMITS, ParquetBudget } from '../../../src/datasets/parquet/parquet-budget';
 import { checkParquetPages } from '../../../src/datasets/parquet/parquet-check';
 import { exactCompressors } from '../../../src/datasets/parquet/parquet-compressors';
@@ -60,10 +61,46 @@ test('a file whose footer tells of fewer rows than its pages hold is refused', a
 });
 
 test('rows are put together as they are asked for', async () => {
-  const limits = { ...PARQUET_LIMITS, characters: 1 };
+  const limits = { ...PARQUET_LIMITS, characters: 3 };
   const rows = readParquetRows('train.parquet', writeParquet(3, [threeTexts]), limits);
 
-  // `{"a": ""}` comes to one character.
+  // Three times `{"a": ""}` come to three characters.
   expect((await rows.next()).value).toEqual({ line: 1, value: { a: '' } });
-  await expect(rows.next()).rejects.toThrow('more than 1 characters');
+});
+
+test('rows that come to too much are refused before the first is put together', async () => {
+  const limits = { ...PARQUET_LIMITS, characters: 2 };
+  const rows = readParquetRows('train.parquet', writeParquet(3, [threeTexts]), limits);
+
+  await expect(rows.next()).rejects.toThrow('more than 2 characters');
+});
+
+test('a text that many rows refer to counts in each, before the first is put together', async () => {
+  const file = writeParquet(300_000, [referringColumn('a', 'x'.repeat(12_000), 300_000)]);
+
+  await expect(readParquetRows('train.parquet', file).next()).rejects.toThrow(
+    'more than 2147483648 characters',
+  );
+});
+
+const MANY_LISTS = `[${'[],'.repeat(300_000)}[]]`;
+
+test('lists and objects of JSON that many rows refer to count in each, before the first is put together', async () => {
+  const column = { ...referringColumn('j', MANY_LISTS, 400), isJson: true as const };
+
+  await expect(readParquetRows('train.parquet', writeParquet(400, [column])).next()).rejects.toThrow(
+    'more than 40000000 values',
+  );
+});
+
+test('JSON that rows refer to is copied into none of them', async () => {
+  const column = { ...referringColumn('j', '[[],{"a":[1.0]}]', 2), isJson: true as const };
+
+  const [first, second] = await allParquetRows('train.parquet', writeParquet(2, [column]));
+
+  const valueOf = (row: typeof first) =>
+    row && 'value' in row ? (row.value as { readonly j: unknown }).j : undefined;
+  expect(valueOf(first)).toEqual([[], { a: [1] }]);
+  expect(valueOf(second)).toBe(valueOf(first));
+  expect(first && 'value' in first && jsonText(first.value)).toBe('{"j":[[],{"a":[1.0]}]}');
 });

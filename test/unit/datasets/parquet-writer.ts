@@ -21,6 +21,7 @@ export interface WrittenColumn {
   readonly name?: string;
   /** Whether rows may be without it. */
   readonly isOptional?: boolean;
+  readonly isJson?: true;
 }
 
 export const CODECS = { none: 0, snappy: 1, gzip: 2, brotli: 4, lz4: 5, zstd: 6, lz4Raw: 7 };
@@ -32,11 +33,11 @@ export function writeParquet(rowCount: number, columns: readonly WrittenColumn[]
   const parts: Uint8Array[] = [Buffer.from('PAR1')];
   const schema: Thrift[] = [{ 4: 'root', 5: columns.length }];
   const chunks: Thrift[] = [];
-  for (const { codec, type, pages, name = 'prompt', isOptional = false } of columns) {
+  for (const { codec, type, pages, name = 'prompt', isOptional = false, isJson } of columns) {
     const start = Buffer.concat(parts).length;
     const body = Buffer.concat(pages.map(pageOf));
     const first = pages[0]?.type === 'dictionary' ? Buffer.from(pageOf(pages[0])).length : 0;
-    const text: { [field: number]: Thrift } = type === TYPES.text ? { 6: 0 } : {};
+    const text = kindOf(type, isJson);
     parts.push(body);
     schema.push({ 1: type, 3: isOptional ? 1 : 0, 4: name, ...text });
     const places = { 9: start + first, ...(first > 0 ? { 11: start } : {}) };
@@ -46,6 +47,41 @@ export function writeParquet(rowCount: number, columns: readonly WrittenColumn[]
   }
   const footer = encode({ 1: 1, 2: schema, 3: rowCount, 4: [{ 1: chunks, 2: 0, 3: rowCount }] });
   return Buffer.concat([...parts, footer, uint32(footer.length), Buffer.from('PAR1')]);
+}
+
+/** How the schema calls what its bytes are. */
+function kindOf(type: number, isJson = false): { [field: number]: Thrift } {
+  return type === TYPES.text ? { 6: isJson ? 19 : 0 } : {};
+}
+
+/** A column of texts one behind the other. */
+export function textColumn(name: string, texts: readonly string[]): WrittenColumn {
+  const packed = packedTexts(texts);
+  const page = { size: packed.length, count: texts.length, encoding: ENCODINGS.plain, packed };
+  return { codec: CODECS.none, type: TYPES.text, name, pages: [{ type: 'data', ...page }] };
+}
+
+/** A column whose rows all refer to one text of its dictionary. */
+export function referringColumn(name: string, text: string, count: number): WrittenColumn {
+  const dictionary = packedTexts([text]);
+  const places = Buffer.concat([Buffer.from([1]), varint(count * 2), Buffer.from([0])]);
+  return {
+    ...{ codec: CODECS.none, type: TYPES.text, name },
+    pages: [
+      {
+        ...{ type: 'dictionary', size: dictionary.length, count: 1 },
+        ...{ encoding: ENCODINGS.plain, packed: dictionary },
+      },
+      {
+        ...{ type: 'data', size: places.length, count },
+        ...{ encoding: ENCODINGS.dictionary, packed: places },
+      },
+    ],
+  };
+}
+
+function packedTexts(texts: readonly string[]): Buffer {
+  return Buffer.concat(texts.flatMap((text) => [uint32(Buffer.byteLength(text)), Buffer.from(text)]));
 }
 
 function pageOf({ type, size, count, encoding, packed, nullCount = 0, levelBytes = 0 }: WrittenPage): Buffer {

@@ -1,6 +1,6 @@
 import { DomainError } from '../../../core/errors';
 import { parseJson } from '../../../core/whole-floats';
-import { isRow, lacking } from '../row-fields';
+import { isRow, lacking, requireShallow } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
 import type { Fault } from './check-value';
 import type { CallLanguage } from './check-value';
@@ -137,6 +137,7 @@ function expectedCalls(row: Row): readonly ExpectedCall[] {
   const stored = row['ground_truth'];
   const given = typeof stored === 'string' ? parsedOrNull(stored) : stored;
   if (!Array.isArray(given)) throw lacking(['ground_truth'], 'a list of calls');
+  requireShallow(given, ['ground_truth']);
   return given.map((each: unknown) => {
     const [entry] = Object.entries(isRow(each) ? each : {});
     if (!entry || !isRow(entry[1]))

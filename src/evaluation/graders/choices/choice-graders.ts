@@ -41,7 +41,7 @@ export const ceval = choiceGrader({
 /** The dataset has no letters: whoever shuffled the options gives the letter in `answer`, or the order in `options`. */
 export const gpqa: RowGrader = {
   name: 'gpqa',
-  version: 'gpqa@6',
+  version: 'gpqa@7',
   description: 'answer (letter as asked), or options in the order asked beside Correct Answer',
   grade(completion, row) {
     return scoreLetter(choiceLetter(completion, 4), gpqaLetter(row));
@@ -65,7 +65,7 @@ function choiceGrader({
 }: ChoiceGraderOptions): RowGrader {
   return {
     name,
-    version: `${name}@6`,
+    version: `${name}@7`,
     description,
     grade: (completion, row) => scoreLetter(read(completion, optionCount(row)), goldLetter(row, gold)),
   };

@@ -1,6 +1,6 @@
 import { findBoxes } from '../boxed';
 import { correctionIn, framingOf, isSetAside } from './framed';
-import { isWord } from './letter-words';
+import { areOnlyLetters, isWord } from './letter-words';
 
 /** How far from its end a completion is searched for a letter that nothing announces. */
 const TAIL_LENGTH = 300;
@@ -49,13 +49,14 @@ function withPlainLetters(text: string): string {
   return text.replace(/[\uFF21-\uFF3A]/g, (letter) => letter.normalize('NFKC'));
 }
 
-/** The same where the letter alone was asked for: "d", "c)", "**b.**", also on the last line, and "b. 4" are answers too. */
+/** The same where the letter alone was asked for, so that "A B C D" chooses none: "d", "c)", "**b.**", also on the last line, and "b. 4" are answers too. */
 export function loneLetter(completion: string, count: number): string | null {
   const letters = firstLetters(count);
+  if (areOnlyLetters(completion, letters)) return null;
   return (
     nothingElse(completion, letters) ??
     choiceLetter(completion, count) ??
-    nothingElse(lastLine(completion), letters) ??
+    onLastLine(completion, letters) ??
     opening(withCapitalItems(completion), letters)
   );
 }
@@ -77,9 +78,12 @@ function withCapitalItems(text: string): string {
   );
 }
 
-function lastLine(text: string): string {
-  const trimmed = text.trimEnd();
-  return trimmed.slice(trimmed.lastIndexOf('\n') + 1);
+/** Of a list of letters that ends there none is chosen. */
+function onLastLine(text: string, letters: ReadonlySet<string>): string | null {
+  const [last = '', before = ''] = text.trimEnd().split(/\n\s*/).slice(-2).reverse();
+  const letter = nothingElse(last, letters);
+  const other = nothingElse(before, letters);
+  return other === null || other === letter ? letter : null;
 }
 
 function inBox(completion: string, letters: ReadonlySet<string>): Named {
@@ -124,6 +128,8 @@ function announcementsIn(completion: string, letters: ReadonlySet<string>): read
     const { letter, end } = inSentence(completion.slice(start, start + SENTENCE_LENGTH), letters);
     const framing = framingOf(completion, index);
     const isAvoided = framing === 'framed';
+    if (areOnlyLetters(completion.slice(start), letters))
+      return { index, letter: HEDGED, end: start, isMeant: framing === null, isAvoided };
     return { index, letter, end: start + end, isMeant: framing === null, isAvoided };
   });
   const chosen = [...completion.matchAll(CHOSEN)].map(({ 0: all, 1: letter = '', index }): Announced => {
@@ -202,7 +208,7 @@ function isHedged(rest: string, letters: ReadonlySet<string>): boolean {
 }
 
 function isNegated(before: string): boolean {
-  return /\b(?:not|n['’]t|neither|nor)\s*(?:option\s*)?[*("'[]*(?:[A-Z][)\]*"'.,]{0,4}\s(?:or|nor)\s(?:option\s*)?[*("'[]*){0,3}$/i.test(
+  return /\b(?:not|n['’]t|neither|nor|(?:any|every|all)(?:thing|\sof\sthem)?\s(?:but|except|other\sthan))\s*(?:option\s*)?[*("'[]*(?:[A-Z][)\]*"'.,]{0,4}\s(?:or|nor)\s(?:option\s*)?[*("'[]*){0,3}$/i.test(
     before.slice(-40),
   );
 }

@@ -12,3 +12,13 @@ export function isWord(text: string, index: number): boolean {
     return /^(?:\s[a-z]|['’](?:m|ve|ll|d)\b)/.test(rest) && !/^\s(?:is|was|because)\b/.test(rest);
   return text[index] === 'A' && /^\s[a-z]/.test(rest) && !CONNECTIVE.test(rest);
 }
+
+/** More letters than there are, each with marks around it. */
+const LONGEST_LIST = 200;
+
+/** "A B C D", "**B** **C**", a letter on each line: several letters, and no word that says which. */
+export function areOnlyLetters(text: string, letters: ReadonlySet<string>): boolean {
+  if (text.length > LONGEST_LIST) return false;
+  const words = text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
+  return new Set(words).size > 1 && words.every((word) => letters.has(word));
+}

@@ -14,9 +14,9 @@ export const FORMAT_CHECKS = {
   'detectable_format:number_highlighted_sections': (response, instruction) =>
     countHighlights(response) >= instruction.count('num_highlights'),
 
-  'detectable_format:multiple_sections': async (response, instruction) => {
+  'detectable_format:multiple_sections': async (response, instruction, time) => {
     const heading = phraseBefore(strip(instruction.text('section_spliter')), String.raw`[${SPACE}]?\p{Nd}+`);
-    return (await matchCount(response, heading)) >= instruction.count('num_sections');
+    return (await matchCount(response, heading, time)) >= instruction.count('num_sections');
   },
 
   'detectable_format:title': (response) => response.split('\n').some(hasTitle),

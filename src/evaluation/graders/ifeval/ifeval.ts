@@ -76,7 +76,7 @@ function isFollowed(
 ): boolean | Promise<boolean> {
   const check = ownValue(CHECKS, instruction.instruction);
   if (check === undefined) throw unknownInstruction(instruction.instruction);
-  return time.read(() => strip(response) !== '' && check(response, instruction));
+  return time.read(() => strip(response) !== '' && check(response, instruction, time));
 }
 
 /** Besides the completion itself. */

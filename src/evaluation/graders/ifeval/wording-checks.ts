@@ -1,23 +1,24 @@
+import type { ReadingTime } from '../../../sandboxes/read-within';
 import { strip } from '../python-text';
 import type { Check } from './check';
 import { hasMatch, matchCount, phraseIn, wordIn } from './phrases';
 
 export const WORDING_CHECKS = {
-  'keywords:existence': async (response, instruction) => {
+  'keywords:existence': async (response, instruction, time) => {
     for (const keyword of instruction.texts('keywords')) {
-      if (!(await hasMatch(response, phraseIn(keyword)))) return false;
+      if (!(await hasMatch(response, phraseIn(keyword), time))) return false;
     }
     return true;
   },
 
-  'keywords:frequency': async (response, instruction) => {
+  'keywords:frequency': async (response, instruction, time) => {
     const keyword = strip(instruction.text('keyword'));
-    return instruction.meets(await matchCount(response, phraseIn(keyword)), 'frequency');
+    return instruction.meets(await matchCount(response, phraseIn(keyword), time), 'frequency');
   },
 
-  'keywords:forbidden_words': async (response, instruction) => {
+  'keywords:forbidden_words': async (response, instruction, time) => {
     for (const word of instruction.texts('forbidden_words')) {
-      if (await hasMatch(response, wordIn(word))) return false;
+      if (await hasMatch(response, wordIn(word), time)) return false;
     }
     return true;
   },
@@ -28,8 +29,8 @@ export const WORDING_CHECKS = {
     return instruction.meets(count, 'let_frequency', 'let_relation');
   },
 
-  'detectable_content:postscript': (response, instruction) =>
-    hasPostscript(response.toLowerCase(), strip(instruction.text('postscript_marker'))),
+  'detectable_content:postscript': (response, instruction, time) =>
+    hasPostscript(response.toLowerCase(), strip(instruction.text('postscript_marker')), time),
 
   'detectable_content:number_placeholders': (response, instruction) =>
     countPlaceholders(response) >= instruction.count('num_placeholders'),
@@ -59,10 +60,10 @@ export const WORDING_CHECKS = {
   },
 } satisfies Record<string, Check>;
 
-function hasPostscript(text: string, marker: string): boolean | Promise<boolean> {
+function hasPostscript(text: string, marker: string, time: ReadingTime): boolean | Promise<boolean> {
   if (marker === 'P.P.S') return /p\.\s?p\.\s?s/.test(text);
   if (marker === 'P.S.') return /p\.\s?s\./.test(text);
-  return hasMatch(text, phraseIn(marker.toLowerCase(), 'u'));
+  return hasMatch(text, phraseIn(marker.toLowerCase(), 'u'), time);
 }
 
 /** `[…]` on one line. */

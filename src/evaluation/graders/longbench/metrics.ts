@@ -82,11 +82,15 @@ function shareOfNumbers(prediction: string, reference: string): number {
  */
 function classification(prediction: string, reference: string, classes: readonly string[]): number {
   const named = classes.filter((name) => prediction.includes(name));
+  if (!named.includes(reference)) return 0;
+  let count = named.length;
   for (let index = 0; index < named.length; index++) {
     const name = named[index] ?? '';
-    if (reference.includes(name) && name !== reference) named.splice(named.indexOf(name), 1);
+    if (name === reference || !reference.includes(name)) continue;
+    count--;
+    index++;
   }
-  return named.includes(reference) ? 1 / named.length : 0;
+  return 1 / count;
 }
 
 /** Similarity of the first line that is neither a comment nor a code fence. */

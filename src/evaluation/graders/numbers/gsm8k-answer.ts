@@ -54,7 +54,7 @@ const HEADING = /^[.)]\s+[\p{L}*]/u;
 
 function onLastLine(completion: string): string | null {
   const rest = /####([^\n]{0,300})$/.exec(completion.trimEnd())?.[1];
-  return rest === undefined ? null : readNumber(rest);
+  return rest === undefined || isDenied(withoutMarkup(rest)) ? null : readNumber(rest);
 }
 
 function inBox(completion: string): Found {
@@ -130,6 +130,10 @@ function inSentence(text: string): Found {
   return /^\s*(?:[-+*/×÷−–=^]|\\times|\\cdot|x)\s*[\d$(\-]/.test(behind.slice(0, 20))
     ? calculated(behind)
     : first.value;
+}
+
+function isDenied(text: string): boolean {
+  return DENIED.test(text.slice(0, firstNumber(text)?.start ?? 0));
 }
 
 function calculated(behind: string): string | null {

@@ -7,7 +7,7 @@ import { areEqualNumbers } from './number-text';
 /** Right when the completion's number equals the one behind `####` in the row's `answer`. */
 export const gsm8k: RowGrader = {
   name: 'gsm8k',
-  version: 'gsm8k@6',
+  version: 'gsm8k@7',
   description: 'answer; number behind ####, in \\boxed{}, behind "answer is" or "A:", else the last one',
   grade(completion, row) {
     const reference = textField(row, ['answer', 'target']);

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { DomainError } from '../../../core/errors';
+import { TooLongToRead } from '../../../sandboxes/read-within';
 import { PATIENCE, threadTime, watchTime } from '../../../sandboxes/used-time';
 
 /** A regular expression that a row brought along, and what it is tried on. */
@@ -17,12 +18,19 @@ export interface PatternMatches {
   readonly first: readonly (string | undefined)[] | null;
 }
 
+/** With the processor time that it took. */
+interface TimedMatches extends PatternMatches {
+  readonly usedMs: number;
+}
+
 type Reply = PatternMatches | { readonly error: string } | { readonly thread: string | null };
 
 interface Task {
   readonly question: PatternQuestion;
-  readonly resolve: (matches: PatternMatches) => void;
-  readonly reject: (error: DomainError) => void;
+  /** What is left of the time for all questions of a row; less than one question may take. */
+  readonly leftMs: number;
+  readonly resolve: (matches: TimedMatches) => void;
+  readonly reject: (error: Error) => void;
 }
 
 const LIMIT_MS = 2000;
@@ -66,14 +74,18 @@ export class PatternThread {
   private current: Task | null = null;
   /** As the system numbers it; null where it does not tell. */
   private thread: string | null = null;
+  /** What it had run when the question before was answered: the system may tell of the end of one only at the next. */
+  private seenMs: number | null = null;
+  private askedAt = 0;
   private stopWatching: () => void = () => undefined;
   private readonly waiting: Task[] = [];
 
   constructor(private readonly limitMs = LIMIT_MS) {}
 
-  ask(question: PatternQuestion): Promise<PatternMatches> {
+  /** Throws a TooLongToRead where it takes all of `leftMs` that one question may take. */
+  ask(question: PatternQuestion, leftMs = Infinity): Promise<TimedMatches> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ question, resolve, reject });
+      this.waiting.push({ question, leftMs, resolve, reject });
       this.next();
     });
   }
@@ -84,15 +96,21 @@ export class PatternThread {
     worker.ref();
     if (!this.isReady) return;
     this.current = this.waiting.shift() ?? null;
+    this.askedAt = performance.now();
     worker.postMessage(this.current?.question);
-    const { limitMs } = this;
-    const patienceMs = limitMs * PATIENCE;
+    const { leftMs = Infinity } = this.current ?? {};
+    const patienceMs = this.limitMs * PATIENCE;
     const end = (after: string) => () => {
       this.fail(worker, (question) => endless(question, after));
     };
     this.stopWatching = watchTime({
-      ...{ limitMs, patienceMs, usedMs: this.ranMs() },
-      onLimit: end(`${limitMs / 1000} s of processor time`),
+      ...{ limitMs: Math.min(leftMs, this.limitMs), patienceMs, usedMs: () => this.usedMs() },
+      onLimit:
+        leftMs < this.limitMs
+          ? () => {
+              this.fail(worker, () => new TooLongToRead());
+            }
+          : end(`${this.limitMs / 1000} s of processor time`),
       onStarved: end(`${patienceMs / 1000} s on this machine`),
     });
   }
@@ -115,33 +133,36 @@ export class PatternThread {
 
   private begin(thread: string | null): void {
     this.thread = thread;
+    this.seenMs = this.ranMs();
     this.isReady = true;
     this.next();
   }
 
-  /** Tells the processor time since now. */
-  private ranMs(): () => number | null {
-    const { thread } = this;
-    const ran = () => (thread === null ? null : (threadTime(process.pid, thread)?.ranMs ?? null));
-    const before = ran();
-    return () => {
-      const now = ran();
-      return now === null || before === null ? null : now - before;
-    };
+  /** Null where the system does not tell. */
+  private ranMs(): number | null {
+    return this.thread === null ? null : (threadTime(process.pid, this.thread)?.ranMs ?? null);
+  }
+
+  /** Processor time of the question that is asked. */
+  private usedMs(): number | null {
+    const ran = this.ranMs();
+    return ran === null || this.seenMs === null ? null : ran - this.seenMs;
   }
 
   private settle(worker: Worker, reply: Exclude<Reply, { readonly thread: string | null }>): void {
     const task = this.current;
+    const usedMs = this.usedMs() ?? performance.now() - this.askedAt;
+    this.seenMs = this.ranMs();
     this.stopWatching();
     this.current = null;
     worker.unref();
     if (task && 'error' in reply) task.reject(unusable(task.question, reply.error));
-    else if (task && !('error' in reply)) task.resolve(reply);
+    else if (task && !('error' in reply)) task.resolve({ ...reply, usedMs });
     this.next();
   }
 
   /** Ends the thread. Where it has not even started, all that wait for it would fare no better. */
-  private fail(worker: Worker, errorOf: (question: PatternQuestion) => DomainError): void {
+  private fail(worker: Worker, errorOf: (question: PatternQuestion) => Error): void {
     if (this.worker !== worker) return;
     const tasks = this.current ? [this.current] : this.waiting.splice(0);
     this.stopWatching();

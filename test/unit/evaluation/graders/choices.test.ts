@@ -25,6 +25,30 @@ describe('the letter of MMLU-Pro', () => {
   });
 });
 
+test.each(['Answer:\nA\nB\nC\nD', 'The answer is anything but B.', 'All except B', 'a\nb'])(
+  '%j chooses none',
+  (completion) => {
+    expect(loneLetter(completion, 4)).toBeNull();
+    expect(choiceLetter(completion, 4)).toBeNull();
+  },
+);
+
+test.each(['A B C D', '**B** **C**', 'B\nA\nC', 'Answer: A B'])(
+  '%j chooses none where the letter alone is asked for',
+  (completion) => {
+    expect(loneLetter(completion, 4)).toBeNull();
+  },
+);
+
+test.each([
+  ['B B', 'B'],
+  ['Answer:\nB\n\nB', 'B'],
+  ['A or B?\n\nB', 'B'],
+  ['The answer is nothing but B.', 'B'],
+])('%j chooses %s', (completion, letter) => {
+  expect(loneLetter(completion, 4)).toBe(letter);
+});
+
 describe('the letter of other multiple choice', () => {
   test.each([
     ['\\boxed{(B)}', 'B'],

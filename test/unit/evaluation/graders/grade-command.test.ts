@@ -215,7 +215,7 @@ test('--json prints one document: with the results where they go nowhere else', 
   await run('gsm8k', '--input', inputFile(lines('4', '5')), '--json');
   expect(JSON.parse(printed)).toMatchObject({
     grader: 'gsm8k',
-    version: 'gsm8k@6',
+    version: 'gsm8k@7',
     count: 2,
     score: 0.5,
     unansweredCount: 0,

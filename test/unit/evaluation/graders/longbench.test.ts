@@ -33,6 +33,26 @@ test('an empty completion scores 0 without an answer', () => {
   }
 });
 
+/** Each by the loop of the official `metrics.py`, which skips the class behind each one it takes out of its list. */
+test.each([
+  [['a', 'a', 'ab', 'a', 'ab', 'b'], 'ab', 1 / 3],
+  [['', '', 'a', '', 'ab'], 'ab', 1 / 3],
+  [['b', 'a', 'ab', 'c'], 'ab', 1 / 2],
+  [['a', 'b'], 'ab', 0],
+])('of the classes %j for %j the share is %d', (classes, answer, value) => {
+  expect(longbench.grade('ab', { dataset: 'trec', answers: [answer], all_classes: classes })).toMatchObject({
+    value,
+  });
+});
+
+test('classes are read in time that grows with their number', () => {
+  const classes = [...Array.from({ length: 1_000_000 }, () => ''), 'a'];
+
+  expect(longbench.grade('a', { dataset: 'trec', answers: ['a'], all_classes: classes })).toMatchObject({
+    value: 1 / 500_001,
+  });
+});
+
 test('datasets of LongBench-E are scored as their namesakes, unknown ones refused', () => {
   expect(longbench.grade('17', { dataset: 'passage_count_e', answers: ['17'] })).toMatchObject({ value: 1 });
   expect(() => longbench.grade('17', { dataset: 'nope', answers: ['17'] })).toThrow(/Known: narrativeqa/);

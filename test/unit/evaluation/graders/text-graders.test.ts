@@ -1,3 +1,4 @@
+import { ReadingTime } from '../../../../src/sandboxes/read-within';
 import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
 import {
   hasMatch,
@@ -87,10 +88,10 @@ test('a pattern that backtracks without end is an error and blocks nobody, and a
 });
 
 test.each([
-  ['a keyword', hasMatch(STUCK, phraseIn('^(a|a)$')), false],
-  ['a forbidden word', hasMatch(STUCK, wordIn('(b|a*)c')), false],
-  ['what is counted', matchCount(STUCK, phraseIn('a+')), 1],
-  ['what stands before something', hasMatch(STUCK, phraseBefore('a?', '!')), true],
+  ['a keyword', hasMatch(STUCK, phraseIn('^(a|a)$'), new ReadingTime()), false],
+  ['a forbidden word', hasMatch(STUCK, wordIn('(b|a*)c'), new ReadingTime()), false],
+  ['what is counted', matchCount(STUCK, phraseIn('a+'), new ReadingTime()), 1],
+  ['what stands before something', hasMatch(STUCK, phraseBefore('a?', '!'), new ReadingTime()), true],
 ])('%s that is a pattern is tried by ifeval in the thread that can be ended', async (_, found, expected) => {
   expect(found).toBeInstanceOf(Promise);
   expect(await found).toBe(expected);
