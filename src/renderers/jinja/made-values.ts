@@ -97,7 +97,7 @@ export function repeatedText(text: string, times: number): string {
 }
 
 /** The same text in other letters, which are three times as many at most. */
-export function recased(text: string, change: (text: string) => string): string {
+function recased(text: string, change: (text: string) => string): string {
   makeText(text.length);
   const made = change(text);
   if (made.length > text.length) makeText(made.length);
