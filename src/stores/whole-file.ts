@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { parseJsonObject } from './json-lines';
+import { LineLimit, LONGEST_ROW_BYTES } from './line-limit';
 import { makeFolderOf } from './make-folder';
 import { openToRead, readWholeFile } from './reading';
 import { asStoreError } from './system-errors';
@@ -35,8 +36,12 @@ export async function createWholeFile(path: string, content: string): Promise<bo
   }
 }
 
-/** Copies a file whole at once over whatever is there; nothing where there is none to copy. What is no file is refused. */
-export async function copyWholeFile(from: string, to: string): Promise<void> {
+/** Copies a file of rows whole at once over whatever is there; nothing where there is none to copy. What is no file is refused, or has no rows. */
+export async function copyWholeFile(
+  from: string,
+  to: string,
+  { longestRow = LONGEST_ROW_BYTES } = {},
+): Promise<void> {
   const source = await openToRead(from);
   if (source === null) return;
   const temporary = temporaryName(to);
@@ -44,6 +49,7 @@ export async function copyWholeFile(from: string, to: string): Promise<void> {
     await makeFolderOf(to);
     await pipeline(
       source.createReadStream({ autoClose: false }),
+      (chunks: AsyncIterable<Buffer>) => withLimit(chunks, new LineLimit(from, longestRow)),
       createWriteStream(temporary, { flags: 'wx' }),
     );
     await rename(temporary, to);
@@ -52,6 +58,13 @@ export async function copyWholeFile(from: string, to: string): Promise<void> {
     throw asStoreError(error, to);
   } finally {
     await source.close();
+  }
+}
+
+async function* withLimit(chunks: AsyncIterable<Buffer>, limit: LineLimit): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    limit.take(chunk);
+    yield chunk;
   }
 }
 
