@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { constants, createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
+import { constants, createWriteStream, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -7,7 +7,7 @@ import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { parseJsonObject } from './json-lines';
 import { LineLimit, LONGEST_ROW_BYTES } from './line-limit';
-import { makeFolderOf } from './make-folder';
+import { makeFolderOf, makeFolderOfSync } from './make-folder';
 import { openToRead, readWholeFile } from './reading';
 import { asStoreError } from './system-errors';
 
@@ -95,11 +95,13 @@ export function writeJson(path: string, value: unknown): Promise<void> {
 
 /** For a process that is about to end, and waits for nothing. What cannot be written is not there. */
 export function writeJsonNow(path: string, value: unknown): void {
+  const temporary = temporaryName(path);
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, JSON.stringify(value));
+    makeFolderOfSync(path);
+    writeFileSync(temporary, JSON.stringify(value), { flag: 'wx' });
+    renameSync(temporary, path);
   } catch {
-    return;
+    rmSync(temporary, { force: true });
   }
 }
 
