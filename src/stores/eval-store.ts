@@ -113,16 +113,26 @@ export async function loadTrajectories(
 
 /**
  * Trajectories of one benchmark's folder, read as they are asked for, so that any number fits in memory. None where the
- * file does not exist; malformed lines are passed over.
+ * file does not exist; malformed lines are passed over. A file with a line that is too long for any is refused.
  */
 export function* streamTrajectories(
   folder: string,
-  { onMalformed, ...filter }: StreamOptions = {},
+  options: StreamOptions = {},
 ): Generator<StoredTrajectory> {
-  for (const line of readLines(join(folder, 'trajectories.jsonl'))) {
-    const trajectory = readTrajectory(line);
-    if (trajectory === null) onMalformed?.();
-    else if (matches(trajectory, filter)) yield trajectory;
+  for (const some of streamTrajectoriesInTurns(folder, options)) yield* some;
+}
+
+/** The same, some at a time: whoever serves others lets them have their turn in between, also where none of a part match. */
+export function* streamTrajectoriesInTurns(
+  folder: string,
+  { onMalformed, ...filter }: StreamOptions = {},
+): Generator<readonly StoredTrajectory[]> {
+  for (const lines of readLines(join(folder, 'trajectories.jsonl'))) {
+    yield lines.flatMap((line) => {
+      const trajectory = readTrajectory(line);
+      if (trajectory === null) onMalformed?.();
+      return trajectory !== null && matches(trajectory, filter) ? [trajectory] : [];
+    });
   }
 }
 
@@ -165,11 +175,11 @@ export async function writeBenchmark(
   await writeJson(join(targetFolder, 'result.json'), result);
 }
 
-function* readLines(path: string): Generator<string> {
+function* readLines(path: string): Generator<readonly string[]> {
   const descriptor = openToReadSync(path);
   if (descriptor === null) return;
   try {
-    for (const lines of readLineGroups(descriptor)) yield* lines;
+    yield* readLineGroups(descriptor, path);
   } finally {
     closeSync(descriptor);
   }

@@ -72,7 +72,8 @@ export async function openJournal<Row extends object>(spec: JournalSpec<Row>): P
   const draft = fence.draft();
   try {
     const isKept = (line: string): boolean => isNewRow(spec, memory, line);
-    if (source !== null) await inTurns(copyLines(source, draft.descriptor, isKept));
+    if (source !== null)
+      await inTurns(copyLines({ descriptor: source, path: spec.path }, draft.descriptor, isKept));
     await fsyncLater(draft.descriptor);
     fence.publish(draft);
   } catch (error) {
@@ -202,7 +203,8 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     const displaced = this.descriptor;
     const draft = this.fence.draft();
     try {
-      atOnce(copyLines(displaced, draft.descriptor, () => true));
+      const from = { descriptor: displaced, path: this.spec.path };
+      atOnce(copyLines(from, draft.descriptor, () => true));
       fsyncSync(draft.descriptor);
       this.fence.publish(draft);
     } catch (error) {

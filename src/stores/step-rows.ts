@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { parseJsonObject } from './json-lines';
 import { readLastRow } from './last-row';
+import { LineLimit } from './line-limit';
 import { openToRead } from './reading';
 
 interface StepRange {
@@ -44,11 +45,17 @@ export async function readStepRows<Row extends SteppedRow>(
   if (!file) return [];
   try {
     const { size } = await file.stat();
-    const wanted = await wantedSteps(path, file, { size, selection });
-    return await scan<Row>(file, { size, ...wanted });
+    const opened = { file, path };
+    const wanted = await wantedSteps(opened, { size, selection });
+    return await scan<Row>(opened, { size, ...wanted });
   } finally {
     await file.close();
   }
+}
+
+interface OpenedRows {
+  readonly file: FileHandle;
+  readonly path: string;
 }
 
 /** Says of each step, in ascending order, whether its row is wanted. */
@@ -67,13 +74,13 @@ interface Asked {
 
 const EVERY_ROW: Chooser = () => true;
 
-async function wantedSteps(path: string, file: FileHandle, asked: Asked): Promise<Wanted> {
+async function wantedSteps(opened: OpenedRows, asked: Asked): Promise<Wanted> {
   const { from = 0, to = Infinity, last, steps } = asked.selection;
   if (steps) return listed(steps.filter((step) => step >= from && step <= to));
-  const spaced = await spacedSteps(path, file, asked);
+  const spaced = await spacedSteps(opened, asked);
   if (spaced) return { from, to, isWanted: spaced };
   if (last === undefined) return { from, to, isWanted: EVERY_ROW };
-  const end = Math.min(to, await newestStep(path));
+  const end = Math.min(to, await newestStep(opened.path));
   return { from: Math.max(from, end - last + 1), to, isWanted: EVERY_ROW };
 }
 
@@ -85,15 +92,11 @@ function listed(steps: readonly number[]): Wanted {
 }
 
 /** null where rows are not thinned out. */
-async function spacedSteps(
-  path: string,
-  file: FileHandle,
-  { size, selection }: Asked,
-): Promise<Chooser | null> {
+async function spacedSteps(opened: OpenedRows, { size, selection }: Asked): Promise<Chooser | null> {
   const { from = 0, to = Infinity, every, points } = selection;
   if (every === undefined && points === undefined) return null;
-  const end = Math.min(to, await newestStep(path));
-  const begin = Math.max(from, (await firstStep(file, size)) ?? 0);
+  const end = Math.min(to, await newestStep(opened.path));
+  const begin = Math.max(from, (await firstStep(opened, size)) ?? 0);
   return every === undefined ? nextTarget(spread(begin, end, points ?? 1)) : multiples(begin, end, every);
 }
 
@@ -137,12 +140,12 @@ interface Scan extends Wanted {
 }
 
 async function scan<Row extends SteppedRow>(
-  file: FileHandle,
+  opened: OpenedRows,
   { size, from, to, isWanted }: Scan,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  const start = from > 0 ? await findBegin(file, size, from) : 0;
-  for await (const lines of linesFrom(file, start)) {
+  const start = from > 0 ? await findBegin(opened, size, from) : 0;
+  for await (const lines of linesFrom(opened, start)) {
     const { chosen, isPast } = chooseLines(lines, { from, to, isWanted });
     for (const line of chosen) {
       const row = parseJsonObject<Row>(line);
@@ -169,11 +172,11 @@ function chooseLines(
 }
 
 /** A place at or before the first row of this step, at the begin of a line. */
-async function findBegin(file: FileHandle, size: number, from: number): Promise<number> {
+async function findBegin(opened: OpenedRows, size: number, from: number): Promise<number> {
   let [low, high] = [0, size];
   while (high - low > NEAR_BYTES) {
     const middle = Math.floor((low + high) / 2);
-    const found = await rowAfter(file, middle);
+    const found = await rowAfter(opened, middle);
     if (found === null || found.start >= high || found.step >= from) high = middle;
     else low = found.start;
   }
@@ -182,12 +185,12 @@ async function findBegin(file: FileHandle, size: number, from: number): Promise<
 
 /** The first whole line that begins after an offset and has a step. */
 async function rowAfter(
-  file: FileHandle,
+  opened: OpenedRows,
   offset: number,
 ): Promise<{ readonly start: number; readonly step: number } | null> {
   let start = offset;
   let isFirst = true;
-  for await (const lines of linesFrom(file, offset, GLANCE_BYTES)) {
+  for await (const lines of linesFrom(opened, offset, GLANCE_BYTES)) {
     for (const line of lines) {
       const step = isFirst ? null : stepOf(line);
       if (step !== null) return { start, step };
@@ -198,9 +201,9 @@ async function rowAfter(
   return null;
 }
 
-async function firstStep(file: FileHandle, size: number): Promise<number | null> {
+async function firstStep(opened: OpenedRows, size: number): Promise<number | null> {
   if (size === 0) return null;
-  for await (const lines of linesFrom(file, 0, GLANCE_BYTES)) {
+  for await (const lines of linesFrom(opened, 0, GLANCE_BYTES)) {
     for (const line of lines) {
       const step = stepOf(line);
       if (step !== null) return step;
@@ -211,25 +214,28 @@ async function firstStep(file: FileHandle, size: number): Promise<number | null>
 
 /** Lines that end with a line break, some hundred at a time; a last one without is being written. */
 async function* linesFrom(
-  file: FileHandle,
+  { file, path }: OpenedRows,
   offset: number,
   chunkBytes = CHUNK_BYTES,
 ): AsyncGenerator<string[]> {
-  let rest: Buffer = Buffer.alloc(0);
+  const limit = new LineLimit(path);
+  // Joined once its line ends.
+  let rest: Buffer[] = [];
   let position = offset;
   for (;;) {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) return;
     position += bytesRead;
     const chunk = buffer.subarray(0, bytesRead);
+    limit.take(chunk);
     const end = chunk.lastIndexOf(0x0a);
-    if (end < 0) {
-      rest = Buffer.concat([rest, chunk]);
-      continue;
+    if (end >= 0) {
+      yield Buffer.concat([...rest, chunk.subarray(0, end)])
+        .toString('utf8')
+        .split('\n');
+      rest = [];
     }
-    const text = Buffer.concat([rest, chunk.subarray(0, end)]).toString('utf8');
-    rest = Buffer.from(chunk.subarray(end + 1));
-    yield text.split('\n');
+    rest.push(chunk.subarray(end + 1));
   }
 }
 

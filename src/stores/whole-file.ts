@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { constants, createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
+import { constants, createWriteStream, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { parseJsonObject } from './json-lines';
-import { makeFolderOf } from './make-folder';
+import { LineLimit, LONGEST_ROW_BYTES } from './line-limit';
+import { makeFolderOf, makeFolderOfSync } from './make-folder';
 import { openToRead, readWholeFile } from './reading';
 import { asStoreError } from './system-errors';
 
@@ -35,8 +36,12 @@ export async function createWholeFile(path: string, content: string): Promise<bo
   }
 }
 
-/** Copies a file whole at once over whatever is there; nothing where there is none to copy. What is no file is refused. */
-export async function copyWholeFile(from: string, to: string): Promise<void> {
+/** Copies a file of rows whole at once over whatever is there; nothing where there is none to copy. What is no file is refused, or has no rows. */
+export async function copyWholeFile(
+  from: string,
+  to: string,
+  { longestRow = LONGEST_ROW_BYTES } = {},
+): Promise<void> {
   const source = await openToRead(from);
   if (source === null) return;
   const temporary = temporaryName(to);
@@ -44,6 +49,7 @@ export async function copyWholeFile(from: string, to: string): Promise<void> {
     await makeFolderOf(to);
     await pipeline(
       source.createReadStream({ autoClose: false }),
+      (chunks: AsyncIterable<Buffer>) => withLimit(chunks, new LineLimit(from, longestRow)),
       createWriteStream(temporary, { flags: 'wx' }),
     );
     await rename(temporary, to);
@@ -52,6 +58,13 @@ export async function copyWholeFile(from: string, to: string): Promise<void> {
     throw asStoreError(error, to);
   } finally {
     await source.close();
+  }
+}
+
+async function* withLimit(chunks: AsyncIterable<Buffer>, limit: LineLimit): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    limit.take(chunk);
+    yield chunk;
   }
 }
 
@@ -82,11 +95,13 @@ export function writeJson(path: string, value: unknown): Promise<void> {
 
 /** For a process that is about to end, and waits for nothing. What cannot be written is not there. */
 export function writeJsonNow(path: string, value: unknown): void {
+  const temporary = temporaryName(path);
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, JSON.stringify(value));
+    makeFolderOfSync(path);
+    writeFileSync(temporary, JSON.stringify(value), { flag: 'wx' });
+    renameSync(temporary, path);
   } catch {
-    return;
+    rmSync(temporary, { force: true });
   }
 }
 

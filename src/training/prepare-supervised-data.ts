@@ -1,5 +1,4 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { rename, writeFile } from 'node:fs/promises';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { SupervisedConfig } from '../config/supervised-config';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
@@ -10,6 +9,8 @@ import type { ConversationRow, LoadedDataset } from '../datasets/dataset';
 import { countListed } from '../core/bad-row-list';
 import { splitTrainTest } from '../datasets/split';
 import { findRenderer } from '../renderers/find-renderer';
+import { makeFolderOf } from '../stores/make-folder';
+import { temporaryName } from '../stores/whole-file';
 import { dataRemarks, heldOutRemarks } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
 import { checkHeldOut, prepareExamples } from './prepare-examples';
@@ -131,7 +132,7 @@ async function writeTrainSet(
   examples: Parameters<typeof writePreparedData>[1],
 ): Promise<string> {
   const path = trainDataPath(folder);
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolderOf(path);
   return writePreparedData(path, examples);
 }
 
@@ -142,8 +143,8 @@ async function writeTestSet(
 ): Promise<EvaluatorConfig | null> {
   if (rows.length === 0) return null;
   const path = testDataPath(folder);
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.tmp`;
+  await makeFolderOf(path);
+  const temporary = temporaryName(path);
   await writeFile(
     temporary,
     rows.map(({ messages, tools }) => `${jsonText({ messages, tools })}\n`).join(''),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import type { Datum } from '../core/datum';
 import { DomainError } from '../core/errors';
+import { temporaryName } from '../stores/whole-file';
 
 /**
  * The training split as tokens, frozen in the run's folder when the run is prepared.
@@ -40,7 +41,7 @@ export async function writePreparedData(path: string, examples: readonly Prepare
   const dataHash = hash.digest('hex');
 
   const header: Header = { exampleCount: examples.length, tokenCount: arrays.tokens.length, dataHash };
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = temporaryName(path);
   const file = await open(temporary, 'w');
   try {
     await file.writev([encodeHeader(header), ...body]);

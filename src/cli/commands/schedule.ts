@@ -133,7 +133,7 @@ function checkCommand(): Command {
 function checkText({ name, latest, reason }: ScheduleCheck): string {
   if (reason !== null) return `${escapeControls(name)} alarms: ${escapeControls(asCalled(reason))}`;
   if (latest === null) return `${escapeControls(name)} has not fired yet.`;
-  return `${escapeControls(name)} is as pinned (firing of ${latest.at}).`;
+  return `${escapeControls(name)} is as pinned (firing of ${escapeControls(latest.at)}).`;
 }
 
 function maxAgeOf(text: string | undefined): number | null {
@@ -185,7 +185,9 @@ function pinCommand(): Command {
       perform(flags, async ({ everstep }, output) => {
         const pin = await everstep.schedules.get(name).pinFiring(flags.firing);
         output.document({ name, pin });
-        output.line(`Later firings of ${escapeControls(name)} are held against the one of ${pin.at}.`);
+        output.line(
+          `Later firings of ${escapeControls(name)} are held against the one of ${escapeControls(pin.at)}.`,
+        );
         return EXIT.done;
       }),
     );

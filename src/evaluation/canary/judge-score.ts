@@ -96,7 +96,9 @@ function floorOf(dir: string, benchmark: string, level: number): number | null {
   const samples = new Map<string, number[]>();
   for (const { example_id, reward, metrics } of streamTrajectories(benchmarkFolder(dir, benchmark))) {
     if (isUnparsed({ metrics })) continue;
-    samples.set(example_id, [...(samples.get(example_id) ?? []), reward]);
+    const rewards = samples.get(example_id) ?? [];
+    rewards.push(reward);
+    samples.set(example_id, rewards);
   }
   const counts = [...samples.values()].map(({ length }) => length);
   const samplesPerExample = Math.max(1, smallestOf(counts));

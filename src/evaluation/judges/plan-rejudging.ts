@@ -4,6 +4,7 @@ import type { Completer } from '../../core/completion';
 import { DomainError } from '../../core/errors';
 import type { ResultIdentity } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
+import { LONGEST_TEXT_BYTES } from '../../stores/line-limit';
 import { copyWholeFile } from '../../stores/whole-file';
 import type { Benchmark } from '../benchmarks/benchmark';
 import type { BenchmarkPlan } from '../runner/benchmark-plan';
@@ -95,7 +96,8 @@ function sourceOf({ run, samplesFrom, benchmark }: BenchmarkRequest): BenchmarkP
 
 /** Nobody reads them before the plan is written, so that an attempt which dies meanwhile leaves nothing half done. */
 async function copyAnswers(from: BenchmarkPlace, to: BenchmarkPlace, plan: BenchmarkPlan): Promise<void> {
-  await copyWholeFile(examplesPath(from, plan), examplesPath(to, plan));
+  const longestRow = LONGEST_TEXT_BYTES;
+  await copyWholeFile(examplesPath(from, plan), examplesPath(to, plan), { longestRow });
   for (const shard of await begunShards(from, plan)) {
     const name = 'samples.jsonl';
     await copyWholeFile(join(shardFolder(from, shard), name), join(shardFolder(to, shard), name));

@@ -9,6 +9,7 @@ import { DomainError } from '../../core/errors';
 import type { Regrading, TakenAnswers } from '../../core/result-origin';
 import type { ResultIdentity } from '../../stores/eval-store';
 import { benchmarkFolder } from '../../stores/eval-store';
+import { requireNoLinksIn } from '../../stores/plain-folders';
 import { readJson, writeJson } from '../../stores/whole-file';
 import type { GenerationDefaults } from '../benchmarks/benchmark';
 import { planFault, wholePlanFault } from './plan-fault';
@@ -134,13 +135,14 @@ export async function readPlan(place: BenchmarkPlace): Promise<BenchmarkPlan> {
 
 /**
  * Number of the next start. It outranks all before it, also those that a lost plan knew of: what they left is then older than
- * the time of day in seconds.
+ * the time of day in seconds. A folder with links in it is refused: from here on is written there.
  */
 export async function nextStart(
   place: BenchmarkPlace,
   before: BenchmarkPlan | null,
   now: Date,
 ): Promise<number> {
+  await requireNoLinksIn(place.folder, place.benchmark);
   if (before) return before.starts + 1;
   const hasRemains = (await readdirOf(resultFolder(place))).length > 0;
   return hasRemains ? Math.floor(now.getTime() / 1000) : 1;

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
+import { open, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { shuffledIndices } from '../../core/random';
+import { makeFolderOf } from '../../stores/make-folder';
 import { asStoreError } from '../../stores/system-errors';
 import { temporaryName } from '../../stores/whole-file';
 import type { Example } from '../example';
@@ -59,7 +60,7 @@ export class ExampleDraft {
   }
 
   static async write(path: string, order: DraftOrder): Promise<ExampleDraft> {
-    const madeFolder = await mkdir(dirname(path), { recursive: true });
+    const madeFolder = await makeFolderOf(path);
     const [spoolPath, temporary] = [temporaryName(path), temporaryName(path)];
     try {
       const spool = await spoolLines(spoolPath, order);

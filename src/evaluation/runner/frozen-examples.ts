@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, readSync } from 'node:fs';
 import { DomainError } from '../../core/errors';
 import { parseJsonObject } from '../../stores/json-lines';
+import { LineLimit, LONGEST_TEXT_BYTES } from '../../stores/line-limit';
 import { openToRead, openToReadSync } from '../../stores/reading';
 import type { Example } from '../example';
 import type { ShardPart } from './benchmark-plan';
@@ -33,7 +34,8 @@ export class FrozenExamples implements Iterable<Example> {
   *[Symbol.iterator](): Generator<Example> {
     const readAt = (into: Buffer, position: number) => readOnce(this.path, into, position);
     let count = 0;
-    for (const { bytes, start, end } of lineSlices(readAt, this.part)) {
+    const source = { path: this.path, mostBytes: LONGEST_TEXT_BYTES, readAt };
+    for (const { bytes, start, end } of lineSlices(source, this.part)) {
       const example = parseJsonObject<Example>(bytes.toString('utf8', start, end));
       if (!example) continue;
       count += 1;
@@ -60,9 +62,14 @@ async function hashOf(
   const file = await openToRead(path);
   if (file === null) return null;
   const digest = createHash('sha256');
+  const limit = new LineLimit(path, LONGEST_TEXT_BYTES);
   if (range === null) await file.close();
   else
-    for await (const chunk of file.createReadStream(range)) if (Buffer.isBuffer(chunk)) digest.update(chunk);
+    for await (const chunk of file.createReadStream(range)) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      limit.take(chunk);
+      digest.update(chunk);
+    }
   return digest.digest('hex').slice(0, 32);
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LONGEST_ROW_BYTES } from '../../stores/line-limit';
 import { openToReadSync } from '../../stores/reading';
 import type { LineSlice } from './line-slices';
 import { lineSlices } from './line-slices';
@@ -24,7 +25,7 @@ export class LineIndex {
   static async open(path: string, keyOf: KeyOf): Promise<LineIndex> {
     const index = new LineIndex(openToReadSync(path));
     try {
-      await index.read(keyOf);
+      await index.read(path, keyOf);
       return index;
     } catch (error) {
       index.close();
@@ -48,12 +49,15 @@ export class LineIndex {
     if (this.descriptor !== null) closeSync(this.descriptor);
   }
 
-  private async read(keyOf: KeyOf): Promise<void> {
+  private async read(path: string, keyOf: KeyOf): Promise<void> {
     const { descriptor } = this;
     if (descriptor === null) return;
     const readAt = (into: Buffer, position: number) => readSync(descriptor, into, 0, into.length, position);
     let count = 0;
-    for (const line of lineSlices(readAt, { offset: 0, bytes: Infinity })) {
+    for (const line of lineSlices(
+      { path, mostBytes: LONGEST_ROW_BYTES, readAt },
+      { offset: 0, bytes: Infinity },
+    )) {
       const key = keyOf(line);
       const { start, end, offset } = line;
       if (key !== null && !this.places.has(key)) this.places.set(key, { offset, length: end - start });

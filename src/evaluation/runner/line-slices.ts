@@ -1,3 +1,5 @@
+import { lineTooLong } from '../../stores/line-limit';
+
 /** A line among others in a buffer that is used again: what is taken from it has to be taken before the next one comes. */
 export interface LineSlice {
   readonly bytes: Buffer;
@@ -14,21 +16,28 @@ export interface Stretch {
   readonly bytes: number;
 }
 
-/** Fills what is given to it from a place in the file, and says with how many bytes. */
-export type ReadAt = (into: Buffer, position: number) => number;
+/** A file to read lines of. */
+export interface LineSource {
+  readonly path: string;
+  /** Of one line. */
+  readonly mostBytes: number;
+  /** Fills what is given to it from a place in the file, and says with how many bytes. */
+  readonly readAt: (into: Buffer, position: number) => number;
+}
 
 const SLICE_BYTES = 64 * 1024;
 const LINE_BREAK = 10;
 
 /**
  * Lines of a stretch of a file, a slice of it at a time, so that neither the file nor its lines are in memory. A last line
- * without its line break is left out.
+ * without its line break is left out. A file with a line that is too long is refused by its path.
  */
-export function* lineSlices(readAt: ReadAt, stretch: Stretch): Generator<LineSlice> {
+export function* lineSlices({ path, mostBytes, readAt }: LineSource, stretch: Stretch): Generator<LineSlice> {
   let buffer = Buffer.allocUnsafeSlow(SLICE_BYTES);
   let position = stretch.offset;
   const limit = stretch.offset + stretch.bytes;
   for (let held = 0; ;) {
+    if (held >= mostBytes) throw lineTooLong(path, mostBytes);
     // A line that is longer than what was read so far.
     if (held === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2);
     const count = readAt(

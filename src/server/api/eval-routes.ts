@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { listDamaged } from '../../client/eval-damage';
 import { listEvals } from '../../client/eval-list';
@@ -7,7 +8,7 @@ import { isValidName } from '../../core/names';
 import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import { EvalStore } from '../../stores/eval-run-store';
 import type { StoredResult, StoredTrajectory, TrajectoryFilter } from '../../stores/eval-store';
-import { benchmarkFolder, loadResult, streamTrajectories } from '../../stores/eval-store';
+import { benchmarkFolder, loadResult, streamTrajectoriesInTurns } from '../../stores/eval-store';
 import type { Routes } from '../http/route';
 import * as answers from './answer-schemas';
 import type { RunAccess } from './run-access';
@@ -29,9 +30,6 @@ const PageQuery = z.strictObject({
 });
 
 type Query = z.infer<typeof PageQuery>;
-
-/** Lines read before others get their turn. */
-const ROWS_A_TURN = 200;
 
 /** Eval runs, their results, and every example behind a score. */
 export function addEvalRoutes(routes: Routes, access: RunAccess): void {
@@ -170,20 +168,24 @@ async function readPage(folder: string, query: Query, signal: AbortSignal): Prom
   const { offset, limit } = query;
   const trajectories: StoredTrajectory[] = [];
   let matchCount = 0;
-  for await (const trajectory of matching(folder, query)) {
-    if (signal.aborted) break;
+  for await (const trajectory of matching(folder, query, signal)) {
     if (trajectories.length === limit) return { trajectories, nextOffset: offset + limit };
     if (matchCount++ >= offset) trajectories.push(trajectory);
   }
   return { trajectories, nextOffset: null };
 }
 
-/** Others get their turn now and then, also where few match. */
-async function* matching(folder: string, { only, example }: Query): AsyncGenerator<StoredTrajectory> {
+/** Others get their turn now and then, also where none match. Nothing is read on for who has gone. */
+async function* matching(
+  folder: string,
+  { only, example }: Query,
+  signal: AbortSignal,
+): AsyncGenerator<StoredTrajectory> {
   const filter: TrajectoryFilter = only === undefined ? {} : { [`${only}Only`]: true };
-  let readCount = 0;
-  for (const trajectory of streamTrajectories(folder, filter)) {
-    if (++readCount % ROWS_A_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
-    if (example === undefined || trajectory.example_id === example) yield trajectory;
+  for (const some of streamTrajectoriesInTurns(folder, filter)) {
+    for (const trajectory of some)
+      if (example === undefined || trajectory.example_id === example) yield trajectory;
+    await nextTurn();
+    if (signal.aborted) return;
   }
 }

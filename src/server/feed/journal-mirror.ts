@@ -3,12 +3,11 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { largestOf } from '../../core/extremes';
 import { parseJsonObject } from '../../stores/json-lines';
+import { LONGEST_ROW_BYTES } from '../../stores/line-limit';
 import { openToRead } from '../../stores/reading';
 
 const READ_BYTES = 1024 * 1024;
 const LINE_BREAK = 10;
-/** Files can be anybody's, and of holes. A row is far shorter; of a longer one nothing is kept, and it counts as none. */
-const LONGEST_LINE = 64 * READ_BYTES;
 /** As much as is read of a journal elsewhere. */
 const MOST_BYTES = 512 * READ_BYTES;
 
@@ -101,7 +100,8 @@ export class JournalMirror {
       for (const line of rows.toString('utf8').split('\n')) this.accept(line);
     }
     place.rest?.push(Buffer.from(bytes.subarray(end)));
-    if (place.rest !== null && lengthOf(place.rest) > LONGEST_LINE) place.rest = null;
+    // Of a longer one nothing is kept, and it counts as none.
+    if (place.rest !== null && lengthOf(place.rest) > LONGEST_ROW_BYTES) place.rest = null;
   }
 
   private accept(line: string): void {

@@ -58,6 +58,15 @@ test('check needs no server, and its exit says whether the newest firing alarms'
   expect(written).toContain('its newest firing is of 2026-01-01T06:00:00Z');
 });
 
+test('check lets no time of a firing steer the terminal', async () => {
+  await record(report('9999-99-99\u001b]0;pwn\u0007\u001b[31m', { verdict: 'steady' }));
+
+  expect(await run('check', 'nightly')).toBe(0);
+
+  expect(written).toContain(String.raw`(firing of 9999-99-99\x1b]0;pwn\x07\x1b[31m).`);
+  expect(written).not.toContain('\u001b');
+});
+
 test('show says of which alarm the webhook was not told, and why', async () => {
   const times = ['2026-01-01T00:00:00Z', '2026-01-01T06:00:00Z', '2026-01-01T12:00:00Z'];
   await record(...times.map((at) => report(at)));

@@ -16,7 +16,7 @@ function groupsOf(text: string): (readonly string[])[] {
   writeFileSync(file, text);
   const descriptor = openSync(file, 'r');
   try {
-    return [...readLineGroups(descriptor)];
+    return [...readLineGroups(descriptor, file)];
   } finally {
     closeSync(descriptor);
   }

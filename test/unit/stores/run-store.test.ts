@@ -10,13 +10,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { RunState } from '../../../src/core/run';
 import type { UnreadableState } from '../../../src/stores/run-state';
 import type { RunStore } from '../../../src/stores/run-store';
 import { isDeeperThan } from '../../../src/core/json-depth';
+import { openJournal } from '../../../src/stores/fenced-journal';
 import { createRunStore } from '../../../src/stores/run-store';
-import { createWholeFile, writeJson } from '../../../src/stores/whole-file';
+import { createWholeFile, writeJson, writeJsonNow } from '../../../src/stores/whole-file';
 import { thrownBy } from './thrown-by';
 
 let root: string;
@@ -101,6 +102,48 @@ test('keeps cells within the run', () => {
   expect(store.cellFolder('first', 20, 'test')).toBe(join(root, 'runs', 'first', 'evals', '20', 'test'));
   expect(thrownBy(() => store.cellFolder('first', -1, 'test'))).toMatchObject({ code: 'bad-config' });
   expect(thrownBy(() => store.cellFolder('first', 1, '../../x'))).toMatchObject({ code: 'bad-config' });
+});
+
+test.each(['runs', 'runs/first', 'runs/first/evals', 'evals/ev0', 'evals/ev0/sums'])(
+  'nothing is written through a link at %s; the store itself may be one',
+  async (name) => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'everstep-elsewhere-'));
+    const linked = `${root}-linked`;
+    symlinkSync(root, linked);
+    const through = createRunStore(linked);
+    await through.claim('other', OWNER);
+    rmSync(join(root, name), { recursive: true, force: true });
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    symlinkSync(elsewhere, join(root, name));
+    const refused = {
+      code: 'refused',
+      message: expect.stringContaining(`${name}" is a link`) as string,
+    };
+
+    for (const place of [root, linked]) {
+      const path = join(place, name, 'a', 'b', 'rows.jsonl');
+      await expect(writeJson(path, {})).rejects.toMatchObject(refused);
+      await expect(createWholeFile(path, '')).rejects.toMatchObject(refused);
+      await expect(openJournal({ path, epoch: 1, keyOf: () => 1 })).rejects.toMatchObject(refused);
+      writeJsonNow(path, {});
+    }
+
+    expect(readdirSync(elsewhere)).toEqual([]);
+    rmSync(linked);
+    rmSync(elsewhere, { recursive: true });
+  },
+);
+
+test('what a process writes at its end goes through no link in the place of the file', () => {
+  const [path, other] = [join(root, '.begun.json'), join(root, 'other.json')];
+  writeFileSync(other, 'kept');
+  symlinkSync(other, path);
+
+  writeJsonNow(path, { deaths: 1 });
+
+  expect(readFileSync(other, 'utf8')).toBe('kept');
+  expect(readFileSync(path, 'utf8')).toBe('{"deaths":1}');
+  expect(readdirSync(root).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
 test('a run whose folder was taken away is not begun anew by what is written', async () => {

@@ -97,7 +97,7 @@ function groupOfRow({ problem, tags: given }: Row, environment: string, callsOf:
 async function readRowsOf(path: string, environment: string): Promise<Row[]> {
   try {
     const file = await open(path);
-    const rows = [...readLineGroups(file.fd)].flat().map((line) => Row.parse(JSON.parse(line)));
+    const rows = [...readLineGroups(file.fd, path)].flat().map((line) => Row.parse(JSON.parse(line)));
     await file.close();
     return rows;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Completer } from '../../../../src/core/completion';
 import { DomainError } from '../../../../src/core/errors';
@@ -101,6 +101,28 @@ test('references that changed are graded against, and the refusal names them', a
   expect(await regrade()).toMatchObject({ score: 1 });
   expect(await again()).toMatchObject({ score: 1 });
 });
+
+test.each(['sums', 'sums/gradings', 'sums/gradings/1', 'sums/journal', 'sums/journal/shard-0'])(
+  'nothing is written through a link at %s, which whoever sent an eval run may have put there',
+  async (name) => {
+    await first();
+    const link = join(sums.request().folder, name);
+    const elsewhere = join(sums.folder, 'elsewhere');
+    mkdirSync(link, { recursive: true });
+    renameSync(link, elsewhere);
+    symlinkSync(elsewhere, link);
+    const before = readdirSync(elsewhere, { recursive: true });
+    sums.write({ grader: ALWAYS_WRONG });
+
+    await expect(regrade()).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining(`${JSON.stringify(link)} is a link`) as string,
+    });
+    await expect(again()).rejects.toMatchObject({ code: 'refused' });
+
+    expect(readdirSync(elsewhere, { recursive: true })).toEqual(before);
+  },
+);
 
 test('examples that a grader failed on are graded without being asked again', async () => {
   sums.write({ grader: "(reply) => { if (reply !== '2') throw new Error('a bug'); return 1; }" });

@@ -8,7 +8,7 @@ function linesOf(text: string, stretch = { offset: 0, bytes: Infinity }): { text
     text: bytes.toString('utf8', start, end),
     offset,
   });
-  return Array.from(lineSlices(readAt, stretch), toText);
+  return Array.from(lineSlices({ path: 'lines', mostBytes: Infinity, readAt }, stretch), toText);
 }
 
 test('reads lines longer than a slice, and characters that a slice cuts in two', () => {
