@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import type { CanaryReport, WebhookTry } from '../core/canary';
 import { canaryFolder } from '../core/canary';
+import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
+import { isFiring, isWebhookTry, pinFault } from './canary-types';
 import { openJournal } from './fenced-journal';
 import { readJsonLines } from './json-lines';
 import { readJson, writeJson } from './whole-file';
@@ -29,9 +31,10 @@ export interface StoredPin {
  */
 export interface CanaryStore {
   readonly folder: string;
+  /** `store-conflict`: what lies there is none. */
   readPin(): Promise<StoredPin | null>;
   writePin(pin: StoredPin): Promise<void>;
-  /** Oldest first. */
+  /** Oldest first, without rows that are none. */
   readFirings(): Promise<CanaryReport[]>;
   readAlarms(): Promise<CanaryReport[]>;
   /** Writes a firing once, however often it is called. A later firing's epoch outranks an earlier one's. */
@@ -47,8 +50,15 @@ export function createCanaryStore(store: string, name: string): CanaryStore {
 class FolderCanaryStore implements CanaryStore {
   constructor(readonly folder: string) {}
 
-  readPin(): Promise<StoredPin | null> {
-    return readJson<StoredPin>(join(this.folder, 'pin.json'));
+  async readPin(): Promise<StoredPin | null> {
+    const path = join(this.folder, 'pin.json');
+    const pin = await readJson<StoredPin>(path);
+    const fault = pin && pinFault(pin);
+    if (fault === null) return pin;
+    throw new DomainError(
+      'store-conflict',
+      `${JSON.stringify(path)} is damaged: ${fault}. Put it back from a copy, or move it away and pin a firing anew.`,
+    );
   }
 
   async writePin(pin: StoredPin): Promise<void> {
@@ -68,8 +78,9 @@ class FolderCanaryStore implements CanaryStore {
     if (report.alarm) await this.append('alarms', report, epoch);
   }
 
-  readWebhookTries(): Promise<WebhookTry[]> {
-    return readJsonLines<WebhookTry>(join(this.folder, 'webhooks.jsonl'));
+  async readWebhookTries(): Promise<WebhookTry[]> {
+    const rows = await readJsonLines<WebhookTry>(join(this.folder, 'webhooks.jsonl'));
+    return rows.filter(isWebhookTry);
   }
 
   async recordWebhookTry(row: WebhookTry, epoch: number): Promise<void> {
@@ -82,7 +93,7 @@ class FolderCanaryStore implements CanaryStore {
 
   private async read(name: 'firings' | 'alarms'): Promise<CanaryReport[]> {
     const rows = await readJsonLines<CanaryReport>(join(this.folder, `${name}.jsonl`));
-    return rows.sort((left, right) => left.at.localeCompare(right.at));
+    return rows.filter(isFiring).sort((left, right) => left.at.localeCompare(right.at));
   }
 
   private async append(name: 'firings' | 'alarms', report: CanaryReport, epoch: number): Promise<void> {

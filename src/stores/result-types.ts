@@ -42,7 +42,7 @@ function areRegradings(regraded: NonNullable<StoredResult['regraded']>): boolean
   return Array.isArray(regraded) && regraded.every(isRegrading);
 }
 
-function isInterval(ci: unknown): boolean {
+export function isInterval(ci: unknown): boolean {
   return ci === null || (Array.isArray(ci) && ci.length === 2 && ci.every(isNumber));
 }
 
@@ -74,10 +74,10 @@ function isRegrading(regrading: NonNullable<StoredResult['regraded']>[number]): 
 }
 
 /** JSON's `1e400` is read as infinite, which no score or count is. */
-function isNumber(value: unknown): boolean {
+export function isNumber(value: unknown): boolean {
   return Number.isFinite(value);
 }
 
-function isNumberOrNone(value: unknown): boolean {
+export function isNumberOrNone(value: unknown): boolean {
   return value === null || isNumber(value);
 }
