@@ -152,7 +152,7 @@ function integerIn(value: Value, base: number): bigint | null {
 
 function integerOfBase(text: string, base: number): bigint | null {
   const read = Number.parseInt(text, base);
-  return Number.isNaN(read) ? null : BigInt(read);
+  return Number.isFinite(read) ? BigInt(read) : null;
 }
 
 function integerPart(value: Value, number: number): bigint {
@@ -170,7 +170,12 @@ function floatOf(value: Value): number | null {
     if (special[2] === 'nan') return Number.NaN;
     return special[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   }
-  return /^[-+]?(\d+(?:\.\d*)?|\.\d+)(e[-+]?\d+)?$/.test(text) ? Number(text) : null;
+  return isNumeral(text) ? Number(text) : null;
+}
+
+/** `Number` reads further forms. A pattern of the whole would run out of stack on millions of digits. */
+function isNumeral(text: string): boolean {
+  return /\d/.test(text) && !/[^\d.e+-]/.test(text) && !Number.isNaN(Number(text));
 }
 
 function toFloat(value: Value, positional: readonly Value[], keywords: Keywords): Value {
