@@ -137,7 +137,8 @@ async function schedules({ store, scheduleNames }: ReferrerSources): Promise<Ref
     .map(async (name) => {
       const canary = createCanaryStore(store, name);
       const [pin, firings] = await Promise.all([
-        unlessNoFile(canary.readPin(), null),
+        // What a damaged one names is kept too.
+        readJsonIfThere<object>(path.join(canary.folder, 'pin.json')),
         unlessNoFile(canary.readFirings(), []),
       ]);
       return {

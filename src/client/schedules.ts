@@ -9,6 +9,7 @@ import { isValidName } from '../core/names';
 import { asSentence } from '../core/sentences';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import { createCanaryStore } from '../stores/canary-store';
+import { unlessNoFile } from '../stores/whole-file';
 import type { CanaryInput } from '../workflows/canary-contracts';
 import type { LookAtAddresses } from './check-endpoint';
 import { addresseesOf } from './check-endpoint';
@@ -117,7 +118,7 @@ export class CanarySchedules {
       describe(client, id),
       records.readFirings(),
       // One schedule's damaged pin, which it says itself when it is shown, hides no other schedule.
-      records.readPin().catch(nullWhereDamaged),
+      unlessNoFile(records.readPin(), null),
     ]);
     if (!described) return null;
     const { memo, state, info } = described;
@@ -204,9 +205,4 @@ function explain(error: unknown, name: string): unknown {
     );
   }
   return error;
-}
-
-function nullWhereDamaged(error: unknown): null {
-  if (error instanceof DomainError && error.code === 'store-conflict') return null;
-  throw error;
 }
