@@ -2,7 +2,7 @@ import type { CanaryReport, CanaryRequest, CanaryScore } from '../core/canary';
 import { isAlarming } from '../core/canary';
 import { askedDigest } from '../evaluation/canary/judge-firing';
 import { judgeScore } from '../evaluation/canary/judge-score';
-import type { StoredPin } from '../stores/canary-store';
+import type { StoredPin } from '../stores/canary-types';
 import { loadResult } from '../stores/eval-store';
 
 /** What a firing is held against now. */

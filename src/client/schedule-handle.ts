@@ -5,8 +5,9 @@ import type { CanaryReport, CanaryRequest, WebhookOutcome } from '../core/canary
 import { alarmLines, webhookOutcomes } from '../core/canary';
 import { DomainError } from '../core/errors';
 import { askedDigest, pinnedScores } from '../evaluation/canary/judge-firing';
-import type { CanaryStore, StoredPin } from '../stores/canary-store';
+import type { CanaryStore } from '../stores/canary-store';
 import { createCanaryStore } from '../stores/canary-store';
+import type { StoredPin } from '../stores/canary-types';
 import { loadResult } from '../stores/eval-store';
 import { heldAgainstPin } from './schedule-check';
 import type { ServerLink } from './server-link';

@@ -4,19 +4,10 @@ import { canaryFolder } from '../core/canary';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import { isFiring, isWebhookTry, pinFault } from './canary-types';
+import type { StoredPin } from './canary-types';
 import { openJournal } from './fenced-journal';
 import { readJsonLines } from './json-lines';
 import { readJson, writeJson } from './whole-file';
-
-/** The firing that others are held against, and what it measured. */
-export interface StoredPin {
-  readonly at: string;
-  readonly evalRun: string;
-  readonly dir: string;
-  /** Digest of what was asked: a schedule of the same name that asks something else pins anew. */
-  readonly asked: string;
-  readonly scores: Readonly<Record<string, { readonly score: number; readonly stderr: number | null }>>;
-}
 
 /**
  * What the firings of a schedule came to.

@@ -1,8 +1,17 @@
 import type { CanaryReport, CanaryScore, WebhookTry } from '../core/canary';
 import { DEEPEST_JSON, isDeeperThan } from '../core/json-depth';
-import type { StoredPin } from './canary-store';
 import { isRecord } from './json-lines';
 import { isInterval, isNumber, isNumberOrNone } from './result-types';
+
+/** The firing that others are held against, and what it measured. */
+export interface StoredPin {
+  readonly at: string;
+  readonly evalRun: string;
+  readonly dir: string;
+  /** Digest of what was asked: a schedule of the same name that asks something else pins anew. */
+  readonly asked: string;
+  readonly scores: Readonly<Record<string, { readonly score: number; readonly stderr: number | null }>>;
+}
 
 /** Whether what lies in a schedule's folder has the types that it is sorted, shown and compared by: people copy and send such folders. */
 export function isFiring(row: Partial<CanaryReport>): boolean {

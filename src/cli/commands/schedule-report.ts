@@ -4,7 +4,7 @@ import { modelLabel } from '../../client/schedules';
 import type { CanaryReport, CanaryRequest, CanaryScore, WebhookOutcome } from '../../core/canary';
 import { isAlarming } from '../../core/canary';
 import { durationText } from '../../core/duration';
-import type { StoredPin } from '../../stores/canary-store';
+import type { StoredPin } from '../../stores/canary-types';
 import { escapeControls } from '../escape-controls';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';

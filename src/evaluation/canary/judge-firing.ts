@@ -7,8 +7,9 @@ import type {
   CanaryScore,
 } from '../../core/canary';
 import { firingEpoch, isAlarming } from '../../core/canary';
-import type { CanaryStore, StoredPin } from '../../stores/canary-store';
+import type { CanaryStore } from '../../stores/canary-store';
 import { createCanaryStore } from '../../stores/canary-store';
+import type { StoredPin } from '../../stores/canary-types';
 import type { StoredResult } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
 import { digestOf } from '../digest';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { askedDigest } from '../../../src/evaluation/canary/judge-firing';
-import type { StoredPin } from '../../../src/stores/canary-store';
+import type { StoredPin } from '../../../src/stores/canary-types';
 import type { StoredResult } from '../../../src/stores/eval-store';
 import { writeJson } from '../../../src/stores/whole-file';
 
