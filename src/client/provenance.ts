@@ -15,7 +15,7 @@ const GIT_OUTPUT_BYTES = 50_000_000;
 /** Who starts a run, from what code and by which command. `folder` decides whose git revision it is. */
 export async function collectProvenance(command: readonly string[], folder: string): Promise<RunProvenance> {
   const known = secretsOf(childVariables({}));
-  const diff = await git(folder, ['diff', 'HEAD', '--no-color', '--no-ext-diff']);
+  const diff = await git(folder, ['diff', 'HEAD', '--no-color', '--no-ext-diff', '--no-textconv']);
   const shown = diff === null ? null : await redactSecrets(diff.slice(0, DIFF_LIMIT + LONGEST_KEY), known);
   const words = await Promise.all(command.map((word) => redactSecrets(word, known)));
   return {

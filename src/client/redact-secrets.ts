@@ -1,7 +1,6 @@
 import { stripEnds } from '../core/strip-ends';
-
-/** From where in a text to where. */
-type Range = readonly [start: number, end: number];
+import type { Range } from './secret-spellings';
+import { SECRET_NAME, spelledSecrets } from './secret-spellings';
 
 interface Redacted {
   readonly text: string;
@@ -13,8 +12,6 @@ const REPLACEMENT = '[secret removed]';
 const SHORTEST = 8;
 const RULE = '@secretlint/secretlint-rule-preset-recommend';
 
-const SECRET_NAME =
-  /(?:api_?key|access_?key|auth_?key|private_?key|token|secret|passw(?:or)?d|passphrase|credentials?|(?:^|[_-])(?:pass|pwd|pw))$/i;
 /** `NAME = "value"` in any language, and lines of a file of variables; a name, and a value that is no call or path of names. */
 const ASSIGNMENT = /([\w-]{2,80})["']?\]?\s*(?::=|=>|[:=])\s*(?:f|r|b)?(["'`]?)([^\s"'`,;(){}[\]]{8,500})\2/g;
 /** The same of several words, which only quotes hold together. */
@@ -27,7 +24,7 @@ const USER =
   /(?:\s(?:-u|--user)[ =]?["']?[^\s:"']{1,80}:([^\s"']{4,200})|^[ +-]?[^\s:]{1,200}:(?:\d{1,5}|\*):[^\s:]{1,80}:[^\s:]{1,80}:(\S{4,200})$)/gm;
 /** Tinker's, the hub's and Amazon's keys, tokens of the web, and what begins as a key of a service, also where its rest is on another line. */
 const KEY =
-  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|glpat-[\w-]{20,}|[rs]k_(?:live|test)_[A-Za-z\d]{8,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|AIza[\w-]{30,}|(?:sk-|gh[oprsu]_|github_pat_|glpat-|xox[abps]-)(?=[\w-]*\d)[\w-]{8,})/g;
+  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|glpat-[\w-]{20,}|[rs]k_(?:live|test)_[A-Za-z\d]{8,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|AIza[\w-]{30,}|AGE-SECRET-KEY-1[A-Z\d]{20,}|(?:sk-|gh[oprsu]_|github_pat_|glpat-|xox[abps]-|gsk_|xai-|pplx-|nvapi-|r8_|fw_)(?=[\w-]*\d)[\w-]{8,})/g;
 /** What a header says after its scheme; words of a sentence have no digit. */
 const AUTHORIZATION = /\b(?:bearer|basic|token)[ \t]+((?=[\w.~+/-]*\d)[\w.~+/-]{8,}={0,2})/gi;
 /** What an address carries in its query. */
@@ -36,9 +33,14 @@ const IN_QUERY =
 /** A whole string that may be part of a key. */
 const SHORT_STRING = /(?<=(["'`]))[A-Za-z\d]{16,23}(?=\1)/g;
 const LONG_WORD = /(?<![\w/+.-])[A-Za-z\d+/_-]{24,200}={0,2}(?![\w/+.-])/g;
-/** `.env`, `.env.local`, `.envrc`, `prod.env`. */
-const ENVIRONMENT_FILE = /^diff --git .*[/\s](?:\.env(?:rc|\.[\w.-]+)?|[\w.-]+\.env)$/m;
-const VARIABLE = /^[ +-][ \t]*(?:export[ \t]+)?[\w.]+[ \t]*=[ \t]*(\S.*)$/gm;
+/** `.env`, `.env.local`, `.env-prod`, `.envrc`, `env.local`, `prod.env`, `secrets.toml`; git quotes names with letters beyond ASCII, and writes these as numbers. */
+const ENVIRONMENT_FILE =
+  /^(?:diff --git|---|\+\+\+|rename (?:from|to)) .*?[/\s"](?:\.env(?:rc|[._-][\w.-]+)?|env(?:\.[\w.-]+)?|secrets\.[\w.-]+|[\w.\\-]+\.env)"?(?:\s|$)/im;
+/** The value of a variable; of a value of several lines the others, which have no name. */
+const VARIABLE = /^[ +-][ \t]*(?:export[ \t]+)?[\w.]+[ \t]*[=:][ \t]*(\S.*)$/gm;
+const OTHER_LINE = /^[ +-](?![+-]{2} )[ \t]*([^\s#=:][^=:\n]*)$/gm;
+/** What git shows of a line before. */
+const BESIDE_HUNK = /^@@[^@\n]*@@ (\S.*)$/gm;
 const BITS_OF_A_KEY = 4;
 const BITS_OF_A_PART = 3.75;
 
@@ -56,6 +58,7 @@ export async function redactSecrets(text: string, known: readonly string[] = [])
     ...[AUTHORIZATION, IN_QUERY].flatMap((pattern) => [...text.matchAll(pattern)].map(endOf)),
     ...[...text.matchAll(LONG_WORD)].filter(([word]) => isDrawn(word, BITS_OF_A_KEY)).map(rangeOf),
     ...[...text.matchAll(SHORT_STRING)].filter(([word]) => isDrawn(word, BITS_OF_A_PART)).map(rangeOf),
+    ...spelledSecrets(text),
     ...valuesOfEnvironmentFiles(text),
   ];
   return replaced(text, merged(ranges));
@@ -121,10 +124,12 @@ function valuesOfEnvironmentFiles(diff: string): Range[] {
     const start = at;
     at += section.length;
     if (!ENVIRONMENT_FILE.test(section)) return [];
-    return [...section.matchAll(VARIABLE)].map(({ index, 0: line, 1: value = '' }): Range => {
-      const end = start + index + line.length;
-      return [end - value.length, end];
-    });
+    return [VARIABLE, OTHER_LINE, BESIDE_HUNK].flatMap((pattern) =>
+      [...section.matchAll(pattern)].map(({ index, 0: line, 1: value = '' }): Range => {
+        const end = start + index + line.length;
+        return [end - value.length, end];
+      }),
+    );
   });
 }
 

@@ -21,6 +21,8 @@ export const NO_PAGE: Readonly<Record<string, string>> = {
 };
 
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+/** 0.0.0.0, ::, and IPv4 as IPv6 lead to this machine too, and of what a page gets from there browsers say neither origin nor site. */
+const OTHER_WAYS_HERE = /^(?:0\.|\[::\]|\[::ffff:)/;
 
 /** From a page that is not this server's own. Following a link is the person's doing and not the page's. */
 export function isFromOtherSite({ host, origin, ...headers }: CallerHeaders): boolean {
@@ -35,7 +37,9 @@ export function isFromOtherSite({ host, origin, ...headers }: CallerHeaders): bo
 export function isCalledByKnownName({ host }: CallerHeaders, names: ReadonlySet<string>): boolean {
   const name = hostName(host);
   if (name === null) return false;
-  return names.has(name) || name.startsWith('[') || IPV4.test(name) || !name.includes('.');
+  if (names.has(name)) return true;
+  if (OTHER_WAYS_HERE.test(name)) return false;
+  return name.startsWith('[') || IPV4.test(name) || !name.includes('.');
 }
 
 /** Without the port. */

@@ -43,6 +43,37 @@ test.each([
     'QyNTUxOQ',
   ],
   ['in a private one that is cut', `-----BEGIN PRIVATE KEY-----\n+${drawn(64)}\n+QyNTUxOQAAACB1`, 'QyNTUxOQ'],
+  ['of a name with a hyphen', 'api-key: zq8dj3kf9s2lqq', 'zq8dj3kf9s2lqq'],
+  ['of a header with hyphens', `headers={"x-api-key": "zq8dj3kf9s2lqq"}`, 'zq8dj3kf9s2lqq'],
+  ['of a header without a scheme', "-H 'Authorization: zq8dj3kf9s2lqq'", 'zq8dj3kf9s2lqq'],
+  ['with a type of Python', `api_key: str = "only-lower-words"`, 'only-lower-words'],
+  ['with a type of TypeScript', `const apiKey: string = 'only-lower-words'`, 'only-lower-words'],
+  ['with a type of Rust', 'const API_KEY: &str = "zq8dj3kf9s2lqq"', 'zq8dj3kf9s2lqq'],
+  ['numbered', "API_KEY_1 = 'zq8dj3kf9s2lqq'", 'zq8dj3kf9s2lqq'],
+  ['of a stage', "API_KEY_PROD = 'zq8dj3kf9s2lqq'", 'zq8dj3kf9s2lqq'],
+  ['of a list', "API_KEYS = ['zq8dj3kf9s2lqq']", 'zq8dj3kf9s2lqq'],
+  ['given to a call', "api_key = SecretStr('zq8dj3kf9s2lqq')", 'zq8dj3kf9s2lqq'],
+  ['of a fallback', "k = os.environ.get('API_TOKEN', 'zq8dj3kf9s2lqq')", 'zq8dj3kf9s2lqq'],
+  ['of three quotes', "API_KEY = '''zq8dj3kf9s2lqq'''", 'zq8dj3kf9s2lqq'],
+  ['of an option', 'run --api-key zq8dj3kf9s2lqq', 'zq8dj3kf9s2lqq'],
+  ['of a Dockerfile', 'ENV API_TOKEN zq8dj3kf9s2lqq', 'zq8dj3kf9s2lqq'],
+  ['of fish', 'set -x API_TOKEN zq8dj3kf9s2lqq', 'zq8dj3kf9s2lqq'],
+  ['of .netrc', 'machine h.example login bob password hunter2hunter2', 'hunter2hunter2'],
+  ['of XML', '<password>hunter2hunter2</password>', 'hunter2hunter2'],
+  ['of a block of YAML', 'password: |\n+  only words here', 'only words here'],
+  ['of a pair of Kubernetes', '- name: API_TOKEN\n+   value: onlywords', 'onlywords'],
+  [
+    'of Weights & Biases',
+    `wandb.login(key="${'0123456789abcdef'.repeat(3).slice(0, 40)}")`,
+    '0123456789abcdef',
+  ],
+  ['after a login', `wandb login ${'0123456789abcdef'.repeat(3).slice(0, 40)}`, '0123456789abcdef'],
+  ['of Groq in small letters', `x='gsk_abcdefghijklmnopqrstuvwxyz0123456789'`, 'gsk_abcdefgh'],
+  ['of NVIDIA', `x='nvapi-abcdefghijklmnopqrstuvwxyz-0123'`, 'nvapi-abcdefgh'],
+  ['of age', `AGE-SECRET-KEY-1${'QYQSZQGP'.repeat(7)}`, 'QYQSZQGP'],
+  ['of who asks, in an address', 'https://x:tok3ntok3n@h.example/a', 'tok3ntok3n'],
+  ['alone in an address', 'https://onlysmallletters@h.example/a', 'onlysmallletters'],
+  ['of a webhook', `https://discord.com/api/webhooks/1234567890/${'ab-cd_'.repeat(9)}`, 'ab-cd_ab'],
 ])('a key, %s, is replaced', async (_, text, secret) => {
   const { text: shown, count } = await redactSecrets(`before\n+${text}\nafter`);
 
@@ -78,6 +109,25 @@ test('every value of a file of variables in a diff is replaced, and of no other 
   expect(count).toBe(4);
 });
 
+test.each([
+  'a/.env-prod',
+  'a/.env_prod',
+  '.ENV',
+  'env.local',
+  '.envrc',
+  '"b/gr\\303\\266\\303\\237e/.env"',
+  '"gr\\303\\266.env"',
+])('a file of variables is known by its name: %s', async (name) => {
+  const lines = [`diff --git ${name} ${name}`, `--- ${name}`, `+++ ${name}`, '@@ -1 +1,3 @@'];
+  const values = ['+FOO=words', '+CERT="first', '+second', '+BAR: third', '+# remark'];
+
+  const { text } = await redactSecrets([...lines, ...values].join('\n'));
+
+  expect(text.split('\n').slice(0, 4)).toEqual(lines);
+  expect(text).not.toMatch(/words|first|second|third/);
+  expect(text).toContain('+# remark');
+});
+
 test('what the environment holds as a secret is replaced wherever it stands', async () => {
   const known = secretsOf({
     MY_TOKEN: 'plain words here',
@@ -107,6 +157,9 @@ test('code is left as it is', async () => {
     '+revision = "5ff672c8d1a0be6d2f0c2f9c77d1a9d3a2b1c0de"',
     '+import { createReinforcementBatches } from "./reinforcement/reinforcement-batches";',
     '+class VeryLongNameOfAClassThatNobodyWouldEverChoose2 {}',
+    "+const tokens = tokenizer.encode('12 apples', { addSpecial: true });",
+    '+git@github.com:me/x and ssh://git@h.example/x',
+    '+  numTokens: number = countOf(text),',
     '+https://example.com/some/Long/path/With/Many/Parts/And/Numbers/2026',
   ].join('\n');
 

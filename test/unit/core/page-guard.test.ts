@@ -25,6 +25,12 @@ test.each([
   'sub.engine.internal.example',
   '127.0.0.1@evil.example',
   'x@127.0.0.1',
+  // What a page gets from these comes without its origin.
+  '0.0.0.0:8000',
+  '0.0.0.0',
+  '[::]:8000',
+  '[::ffff:7f00:1]:8000',
+  '[::ffff:127.0.0.1]',
   'evil.example:80:80',
   '',
   undefined,
