@@ -13,8 +13,12 @@ import { dueByJournals } from '../core/schedules/due-by-journals';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import type { SentRow, TimedStep } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
+import { DomainError } from '../core/errors';
 import { recordedSchedules } from './recorded-schedules';
 import type { RunRecord } from './run-folder';
+
+/** Reading what a run with so many has done takes seconds. */
+const MOST_STEPS = 10_000_000;
 
 /** What going on depends on of a store. */
 type ReadableRuns = Pick<
@@ -99,6 +103,16 @@ export async function stepToContinueFrom(store: ReadableRuns, run: string): Prom
   return step < 0 ? null : step;
 }
 
+/** Files may be somebody else's: a step beyond all others has been trained in no run. */
+function lastTrained({ state, lastStep }: Pick<Journals, 'state' | 'lastStep'>): number {
+  const last = Math.min(lastStep, state.totalSteps);
+  if (last <= MOST_STEPS) return last;
+  throw new DomainError(
+    'store-conflict',
+    `Run "${state.run}" says that it has been trained to step ${last}; no run has more than ${MOST_STEPS}. Its state.json or metrics.jsonl is damaged: put them back from a copy.`,
+  );
+}
+
 /** Steps up to the last one with schedules that have no result there, or whose gate has not decided. */
 function unfinished(
   { state, scores, controls, begun, sent, lastStep }: Journals,
@@ -109,7 +123,8 @@ function unfinished(
   const decided = new Set(controls.filter(({ by }) => by === 'gate').flatMap(({ step }) => [step, step - 1]));
   const isDue = dueByJournals({ sent, begun, totalSteps: state.totalSteps });
   const found: Unfinished[] = [];
-  for (let step = 0; step <= lastStep; step++) {
+  const end = lastTrained({ state, lastStep });
+  for (let step = 0; step <= end; step++) {
     const all = schedulesAt(evaluations, scheduleChanges, step);
     const isLacking = ({ name, evaluators, gate }: EvaluationSchedule) =>
       evaluators.some((each) => !scored.has(`${step}/${name}/${each}`)) ||

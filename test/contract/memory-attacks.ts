@@ -230,6 +230,26 @@ for _ in range(4):
 hold(60)
 `;
 
+/** The path of a mapped file, each of whose characters is told as four, lies in the system for each descriptor that read it. */
+const TOLD_OF_PROCESSES = `
+import mmap, os, time
+folder = os.open("/tmp", os.O_RDONLY)
+name = "\\n" * 255
+for _ in range(1000):
+    os.mkdir(name, dir_fd=folder)
+    inner = os.open(name, os.O_RDONLY, dir_fd=folder)
+    os.close(folder)
+    folder = inner
+file = os.open("f", os.O_RDWR | os.O_CREAT, dir_fd=folder)
+os.ftruncate(file, 4096)
+mapped = mmap.mmap(file, 4096)
+held = []
+for _ in range(100):
+    held.append(os.open("/proc/self/maps", os.O_RDONLY))
+    while os.read(held[-1], 1 << 20): pass
+time.sleep(60)
+`;
+
 const sources = {
   'segments that nobody has attached': SEGMENTS,
   'files on their way through a socket': FILES_ON_THEIR_WAY,
@@ -248,6 +268,7 @@ const sources = {
   'rules of what files may be read': RULES,
   'locks of files': LOCKS,
   'mappings of nothing': MAPPINGS,
+  'what is told of it to whoever reads it': TOLD_OF_PROCESSES,
 };
 
 export const MEMORY_ATTACKS: readonly (readonly [string, string])[] = Object.entries(sources).map(

@@ -16,6 +16,8 @@ export interface HeldFiles {
 /** So many are looked at, which are those of all processes that a program may have; looking takes this process's time. */
 const MOST_FILES = 10_000;
 const BLOCK_BYTES = 512;
+/** What the system may keep for who has begun to read of a process: a path of which each character is written as four. */
+const PROCESS_FILE_BYTES = 8 * 1024 * 1024;
 /** A file of the working folder that has lost its name, by its addresses, device and inode. */
 const NAMELESS = /^(\S+) \S+ \S+ (\S+ (\d+)) +\/work\/.* \(deleted\)$/gm;
 /** What is told of a process that has ended meanwhile. */
@@ -23,7 +25,8 @@ const GONE = ['ENOENT', 'ESRCH'];
 
 /** What the processes of a program hold of files without a name, which no folder shows: open, or mapped as a running program is. */
 export function heldFiles(pid: number, folder: string, mappings: readonly Mappings[]): HeldFiles {
-  const held = new Held(statSync(folder, { throwIfNoEntry: false })?.dev);
+  const processes = statOf(`/proc/${pid}/root/proc`)?.dev;
+  const held = new Held(statSync(folder, { throwIfNoEntry: false })?.dev, processes);
   // The first process is bwrap's own, which may not let itself be looked at.
   for (const each of familyOf(pid)) held.addOpen(placeOf(each), each === pid);
   for (const each of mappings) held.addMapped(each);
@@ -39,7 +42,10 @@ class Held implements HeldFiles {
   private readonly inodes = new Set<string>();
   private readonly mapped = new Set<string>();
 
-  constructor(private readonly device: number | undefined) {}
+  constructor(
+    private readonly device: number | undefined,
+    private readonly processes: number | undefined,
+  ) {}
 
   addOpen(place: string, isTrusted: boolean): void {
     try {
@@ -73,6 +79,8 @@ class Held implements HeldFiles {
   }
 
   private add(file: Stats): void {
+    // Each time that it is open, and its name stays.
+    if (file.isFile() && file.dev === this.processes) this.memoryBytes += PROCESS_FILE_BYTES;
     const name = `${file.dev} ${file.ino}`;
     if (!file.isFile() || file.nlink > 0 || this.seen.has(name)) return;
     this.seen.add(name);

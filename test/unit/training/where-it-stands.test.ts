@@ -145,3 +145,14 @@ test('evaluations due by the clock are those that sent steps name; of steps that
     ],
   });
 });
+
+test('a step that no run can have been trained to is not gone through one by one', () => {
+  const told = journals({ checkpoints: [state(0), both(8)], scored: [0, 4, 8] });
+  const beyond = { ...told, lastStep: 9e15 };
+  const isDue = (step: number) => whereItStands(beyond).missing.some((one) => one.step === step);
+
+  expect([12, 24].map(isDue)).toEqual([true, true]);
+  expect(() => whereItStands({ ...beyond, state: { ...told.state, totalSteps: 9e15 } })).toThrow(
+    'Run "mine" says that it has been trained to step 9000000000000000; no run has more than 10000000.',
+  );
+});

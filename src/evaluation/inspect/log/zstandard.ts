@@ -9,6 +9,7 @@ const PIECE_BYTES = 64 * 1024;
 /** Decompresses Zstandard, giving up as soon as more comes out than `limit` bytes. */
 export function decompressZstandard(data: Uint8Array, limit: number): Uint8Array {
   refuseLargeWindow(data, limit);
+  refuseFurtherFrames(data);
   const parts: Uint8Array[] = [];
   let size = 0;
   const stream = new Decompress((part) => {
@@ -32,6 +33,31 @@ function refuseLargeWindow(data: Uint8Array, limit: number): void {
   }
   const window = windowOf(view);
   if (window > Math.min(MOST_WINDOW_BYTES, Math.max(limit, PIECE_BYTES))) throw tooLarge(limit);
+}
+
+/** Its header would be believed unseen. A member that Inspect wrote is one frame. */
+function refuseFurtherFrames(data: Uint8Array): void {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const descriptor = view.getUint8(4);
+  let at = blocksStart(descriptor);
+  for (let isLast = false; !isLast;) {
+    if (at + 3 > data.length) return;
+    const header = view.getUint8(at) + view.getUint8(at + 1) * 256 + view.getUint8(at + 2) * 65_536;
+    isLast = (header & 1) === 1;
+    const isRun = ((header >> 1) & 3) === 1;
+    at += 3 + (isRun ? 1 : header >> 3);
+  }
+  const hasChecksum = (descriptor & 4) !== 0;
+  if (at + (hasChecksum ? 4 : 0) >= data.length) return;
+  throw new DomainError('bad-dataset', 'It holds a member with something behind its Zstandard frame.');
+}
+
+/** RFC 8878, 3.1.1.1: behind the window, the dictionary and the size, each of which may be missing. */
+function blocksStart(descriptor: number): number {
+  const isSingleSegment = (descriptor & 0x20) !== 0;
+  const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;
+  const size = [isSingleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
+  return 5 + (isSingleSegment ? 0 : 1) + dictionary + size;
 }
 
 /** RFC 8878, 3.1.1.1. */

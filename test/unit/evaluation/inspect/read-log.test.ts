@@ -283,6 +283,16 @@ test('gives up on a Zstandard frame that asks for a window larger than anybody n
   expect(() => decompressZstandard(frame, 1000)).toThrow('more than 1000 bytes');
 });
 
+test('a second frame, whose header nobody looked at, is refused before anything is unpacked', () => {
+  const windowOfGigabytes = Buffer.from('28b52ffd00a701000061', 'hex');
+
+  for (const more of [windowOfGigabytes, FRAME, Buffer.from([0])]) {
+    expect(() => decompressZstandard(Buffer.concat([FRAME, more]), 1000)).toThrow(
+      'something behind its Zstandard frame',
+    );
+  }
+});
+
 test('unpacks what Zstandard packed', () => {
   expect(Buffer.from(decompressZstandard(FRAME, 1000)).toString()).toBe('hello hello hello hello');
 });
